@@ -1,6 +1,6 @@
 //! The figures of a capture: by station and direction, and as a summary.
 
-use airlane_capture::{Air, AirSummary, StationUse, Use};
+use airlane_capture::{AirSummary, Airtime, StationUse, Use};
 
 use super::gather::Gathered;
 use super::grants::Grant;
@@ -29,7 +29,9 @@ pub(super) fn shares(gathered: &Gathered) -> Vec<Share<'_>> {
             }
         }
     }
-    for (who, used) in [("further stations", &summary.beyond), ("not decoded", &summary.nobody)] {
+    for (who, used) in
+        [("further stations", &summary.further), ("not decoded", &summary.unattributed)]
+    {
         if used.attempts > 0 {
             let who = who.to_owned();
             shares.push(Share { station: None, who, direction: "other", used });
@@ -60,8 +62,8 @@ pub(super) fn shares_of_span(air: &AirSummary) -> Option<[(&'static str, f64); 5
 }
 
 /// How much of what was in the air was inferred.
-pub(super) fn inferred(air: &Air) -> f64 {
-    let bare = air.bare().as_secs_f64();
+pub(super) fn inferred(air: &Airtime) -> f64 {
+    let bare = air.without_contention().as_secs_f64();
     if bare > 0.0 { air.inferred().as_secs_f64() / bare } else { 0.0 }
 }
 
@@ -91,13 +93,13 @@ pub(super) fn summary(label: &str, gathered: &Gathered) -> Summary {
     let whole = || label.to_owned();
     if !air.is_impossible() {
         row(whole(), "utilisation", "", air.utilisation);
-        row(whole(), "utilisation without contention", "", air.bare_utilisation);
+        row(whole(), "utilisation without contention", "", air.utilisation_without_contention);
     }
     for (metric, part) in parts(&air.air) {
         row(whole(), metric, "s", part.as_secs_f64());
     }
-    row(whole(), "active stations", "", air.active_mean);
-    row(whole(), "active stations at most", "", air.active_most as f64);
+    row(whole(), "active stations", "", air.mean_active);
+    row(whole(), "active stations at most", "", air.max_active as f64);
     row(whole(), "transmissions", "", air.transmissions as f64);
     let counts = &gathered.counts;
     row(whole(), "frames", "", counts.undamaged() as f64);
@@ -106,7 +108,7 @@ pub(super) fn summary(label: &str, gathered: &Gathered) -> Summary {
     for share in shares(gathered) {
         let case = format!("{label}/{} {}", share.who, share.direction);
         let used = share.used;
-        row(case.clone(), "air charged", "s", used.air.charged().as_secs_f64());
+        row(case.clone(), "air charged", "s", used.air.with_contention().as_secs_f64());
         row(case.clone(), "air inferred", "s", used.air.inferred().as_secs_f64());
         row(case.clone(), "attempts", "", used.attempts as f64);
         row(case.clone(), "frames", "", used.frames as f64);
@@ -128,7 +130,7 @@ pub(super) fn summary(label: &str, gathered: &Gathered) -> Summary {
 }
 
 /// The parts of the air, by name.
-pub(super) fn parts(air: &Air) -> [(&'static str, std::time::Duration); 5] {
+pub(super) fn parts(air: &Airtime) -> [(&'static str, std::time::Duration); 5] {
     [
         ("heard", air.heard),
         ("announced", air.announced),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use airlane_base::Time;
-use airlane_cupid::{AgentOptions, EstimatorOptions, Granted, Onlooker};
+use airlane_cupid::{AgentOptions, EstimatorOptions, GrantedRates, PassiveObserver};
 use airlane_quality::stats;
 use airlane_wifi::{Address, Heard};
 
@@ -16,7 +16,7 @@ const STATIONS: usize = 1_024;
 /// Hears what the capture has.
 #[derive(Clone, Debug)]
 pub(super) struct Granting {
-    onlooker: Onlooker,
+    observer: PassiveObserver,
     grants: Grants,
 }
 
@@ -68,7 +68,7 @@ impl Default for Granting {
     fn default() -> Self {
         // Whose the estimator is does not matter here.
         let options = AgentOptions::new(EstimatorOptions::new(Address::default()));
-        Self { onlooker: Onlooker::new(options), grants: Grants::default() }
+        Self { observer: PassiveObserver::new(options), grants: Grants::default() }
     }
 }
 
@@ -77,12 +77,12 @@ impl Granting {
     pub(super) fn hear(&mut self, heard: &Heard) {
         let grants = &mut self.grants;
         grants.begin.get_or_insert(heard.at);
-        self.onlooker.hear(heard, |address, granted| grants.add(address, granted));
+        self.observer.hear(heard, |address, granted| grants.add(address, granted));
     }
 
     /// What would have been granted until now.
     pub(super) fn finish(mut self) -> Grants {
-        self.grants.is_crowded |= self.onlooker.crowded() > 0;
+        self.grants.is_crowded |= self.observer.crowded() > 0;
         self.grants
     }
 }
@@ -103,7 +103,7 @@ impl Grants {
         self.stations.values()
     }
 
-    fn add(&mut self, address: Address, granted: &Granted) {
+    fn add(&mut self, address: Address, granted: &GrantedRates) {
         if self.stations.len() >= STATIONS && !self.stations.contains_key(&address) {
             self.is_crowded = true;
             return;

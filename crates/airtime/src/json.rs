@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use airlane_capture::{Air, Use};
+use airlane_capture::{Airtime, Use};
 use serde::Serialize;
 
 use super::figures::{granted, malformed, shares};
@@ -59,9 +59,9 @@ struct AirParts {
 }
 
 impl AirParts {
-    fn of(air: &Air) -> Self {
+    fn of(air: &Airtime) -> Self {
         Self {
-            charged_s: air.charged().as_secs_f64(),
+            charged_s: air.with_contention().as_secs_f64(),
             heard_s: air.heard.as_secs_f64(),
             announced_s: air.announced.as_secs_f64(),
             answered_s: air.answered.as_secs_f64(),
@@ -202,7 +202,7 @@ pub(super) fn json(label: &str, gathered: &Gathered) -> String {
         network: s.network.map(|n| n.to_string()),
         frames_sent: s.frames_sent,
         signal_dbm: s.signal_dbm,
-        charged_s: s.air().charged().as_secs_f64(),
+        charged_s: s.air().with_contention().as_secs_f64(),
         down: Directed::of(&s.down),
         up: Directed::of(&s.up),
         other: Directed::of(&s.other),
@@ -232,19 +232,19 @@ pub(super) fn json(label: &str, gathered: &Gathered) -> String {
             .map(of_type)
             .collect(),
         utilisation: (!air.is_impossible()).then_some(air.utilisation),
-        bare_utilisation: (!air.is_impossible()).then_some(air.bare_utilisation),
+        bare_utilisation: (!air.is_impossible()).then_some(air.utilisation_without_contention),
         is_impossible: air.is_impossible(),
         air: AirParts::of(&air.air),
-        active_stations_mean: air.active_mean,
-        active_stations_most: air.active_most,
+        active_stations_mean: air.mean_active,
+        active_stations_most: air.max_active,
         stations: stations.collect(),
-        further_stations: Directed::of(&air.beyond),
-        not_decoded: Directed::of(&air.nobody),
+        further_stations: Directed::of(&air.further),
+        not_decoded: Directed::of(&air.unattributed),
         over_time: OverTime {
             bin_s: air.bin.as_secs_f64(),
-            charged_s: air.charged.values().to_vec(),
-            bare_s: air.bare.values().to_vec(),
-            inferred_s: air.inferred.values().to_vec(),
+            charged_s: air.over_time.with_contention.values().to_vec(),
+            bare_s: air.over_time.without_contention.values().to_vec(),
+            inferred_s: air.over_time.inferred.values().to_vec(),
             active_stations: air.active.clone(),
             active_stations_bin_s: air.active_bin.as_secs_f64(),
         },

@@ -194,7 +194,7 @@ fn granting(
 
 fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
     let air = &gathered.summary;
-    let bins = air.charged.values().len();
+    let bins = air.over_time.with_contention.values().len();
     let together = bins.div_ceil(POINTS).max(1);
     let width = air.bin.as_secs_f64();
     let percent = |name: &str, of: &[f64]| {
@@ -218,16 +218,16 @@ fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
     for station in shown {
         stations.series.push(percent(&name(station), station.over_time.values()));
     }
-    let rest = rest(&air.charged, shown);
+    let rest = rest(&air.over_time.with_contention, shown);
     if rest.iter().sum::<f64>() > 1e-6 {
         stations.series.push(percent("All others", &rest));
     }
     let mut whole = Panel::new("utilisation", "Utilisation", "%", Draw::Step, 1)
         .help("Air charged to everybody; without contention; and what of that was not heard.");
-    whole.series.push(percent("Charged", air.charged.values()));
-    whole.series.push(percent("Without contention", air.bare.values()));
+    whole.series.push(percent("Charged", air.over_time.with_contention.values()));
+    whole.series.push(percent("Without contention", air.over_time.without_contention.values()));
     if !air.air.inferred().is_zero() {
-        whole.series.push(percent("Inferred", air.inferred.values()));
+        whole.series.push(percent("Inferred", air.over_time.inferred.values()));
     }
     let mut active = Panel::new("active", "Active stations", "", Draw::Step, 1)
         .help("Stations with a frame of more than 200 bytes in a second, either way.");

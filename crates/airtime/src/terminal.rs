@@ -81,7 +81,7 @@ pub(super) fn cells(gathered: &Gathered, share: &Share<'_>) -> Vec<String> {
 
 /// How much more was in the air than there was time.
 fn excess(air: &AirSummary) -> String {
-    let (bare, span) = (air.air.bare().as_secs_f64(), air.span.as_secs_f64());
+    let (bare, span) = (air.air.without_contention().as_secs_f64(), air.span.as_secs_f64());
     format!("{bare:.4} s in the air of {span:.4} s captured")
 }
 
@@ -130,7 +130,7 @@ pub(super) fn facts(gathered: &Gathered) -> Vec<(&'static str, String)> {
         ("utilisation", utilisation),
         (
             "active stations",
-            format!("{:.1} on average, {} at most", air.active_mean, air.active_most),
+            format!("{:.1} on average, {} at most", air.mean_active, air.max_active),
         ),
     ];
     let mut channels: Vec<(u16, u64)> = counts.channels.iter().map(|(c, n)| (*c, *n)).collect();
@@ -154,8 +154,8 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
              fields or lies between frames that were heard, {:.0} % follows from acknowledgements, at \
              the sender's last rate.",
             100.0 * share,
-            100.0 * air.air.announced.as_secs_f64() / air.air.bare().as_secs_f64(),
-            100.0 * air.air.answered.as_secs_f64() / air.air.bare().as_secs_f64()
+            100.0 * air.air.announced.as_secs_f64() / air.air.without_contention().as_secs_f64(),
+            100.0 * air.air.answered.as_secs_f64() / air.air.without_contention().as_secs_f64()
         ));
     }
     if gathered.file.is_cut {
@@ -289,7 +289,7 @@ pub(super) fn line(label: &str, gathered: &Gathered) -> String {
     if air.transmissions == 0 {
         return format!("{label}: no frames.");
     }
-    let active = format!("{:.1} stations active on average.", air.active_mean);
+    let active = format!("{:.1} stations active on average.", air.mean_active);
     if air.is_impossible() {
         return format!("{label}: utilisation unknown, {}; {active}", excess(air));
     }
@@ -307,7 +307,7 @@ pub(super) fn line(label: &str, gathered: &Gathered) -> String {
 
 /// How it is while an interface is listened to.
 pub(super) fn moment(passed: Duration, air: &AirSummary) -> String {
-    let last = air.charged.values().iter().rev().skip(1).take(10);
+    let last = air.over_time.with_contention.values().iter().rev().skip(1).take(10);
     let (sum, bins) = last.fold((0.0, 0), |(sum, bins), seconds| (sum + seconds, bins + 1));
     let now = if bins == 0 { 0.0 } else { sum / (f64::from(bins) * air.bin.as_secs_f64()) };
     format!(

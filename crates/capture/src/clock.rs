@@ -1,4 +1,4 @@
-//! One axis of time for all records of a capture, although each interface has a clock of its own, and
+//! The axis of time for all records of a capture, although each interface has a clock of its own, and
 //! clocks jump, stand still or run at a wrong speed.
 
 use std::collections::BTreeMap;
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-use crate::decode::Precision;
+use airlane_wifi::Precision;
 
-/// How far a receiver's clock and the capturing machine's may move apart before one of them is said to
-/// have jumped, nanoseconds.
+/// Distance by which a receiver's clock and the capturing machine's may move apart before one of them is
+/// said to have jumped, nanoseconds.
 const JUMP: i128 = 100_000_000;
 
-/// How fast the two may move apart without a jump, as one part of so many: far beyond what crystals
+/// Speed at which the two may move apart without a jump, as one part of so many: far beyond what crystals
 /// differ by (IEEE 802.11-2020, 11.1.3.9: 100 ppm each), so that only what is no clock is found.
 const MAX_DRIFT: i128 = 10;
 
-/// How far time may go back without a clock having jumped: frames of aggregates and their responses come
-/// out of order, and stamps of the capturing machine are that inexact.
+/// Distance by which time may go back without a clock having jumped: frames of aggregates and their responses
+/// come out of order, and stamps of the capturing machine are that inexact.
 pub(crate) const DISORDER: i128 = 20_000_000;
 
 /// A receiver's clock that crept away so often, and more often than once in [`CREEP_INTERVAL`], runs at a
@@ -29,7 +29,7 @@ const CREEP_INTERVAL: i128 = 10_000_000_000;
 /// sections that are over come no more: the lowest is forgotten.
 const MAX_INTERFACES: usize = 512;
 
-/// What a record says of its time.
+/// Times of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     /// Interface of the capture.
@@ -42,11 +42,11 @@ pub(crate) struct Reading {
     pub(crate) duration: Duration,
 }
 
-/// One axis of time: zero is the first record, and time follows the receivers' clocks. Where one of them
+/// The axis of time: zero is the first record, and time follows the receivers' clocks. Where one of them
 /// jumps, time goes on by the machine's clock; where that goes back as well, from where it was.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
-    /// What is subtracted of the machine's clock.
+    /// Offset that is subtracted of the machine's clock.
     origin: Option<i128>,
     devices: BTreeMap<u32, Device>,
     /// The latest time so far.
@@ -62,11 +62,11 @@ pub(crate) struct Clock {
 /// The clock of one interface.
 #[derive(Clone, Debug, Default)]
 struct Device {
-    /// What is added to it to have the axis.
+    /// Offset that is added to it to have the axis.
     offset: Option<i128>,
     /// The machine's clock, less time by this clock, followed at the speed of [`MAX_DRIFT`].
     apart: i128,
-    /// How far beyond that the two were apart at the last record.
+    /// Distance beyond that of the two at the last record.
     beyond: i128,
     /// The last reading that was one.
     last: Option<Told>,
@@ -88,7 +88,7 @@ struct Told {
 }
 
 impl Clock {
-    /// When a PPDU began, nanoseconds, and how exactly that is known: by the receiver's clock if it has a
+    /// Beginning of a PPDU, nanoseconds, and its precision: by the receiver's clock if it has a
     /// usable one, else by the machine's, else the latest time so far.
     pub(crate) fn time(&mut self, reading: &Reading) -> (i128, Precision) {
         if self.devices.len() >= MAX_INTERFACES && !self.devices.contains_key(&reading.interface) {

@@ -1,21 +1,21 @@
-//! From records of a capture to what was heard.
+//! Decoder: transmissions from the records of a capture.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use airlane_base::Time;
-use airlane_wifi::{Address, FrameKind, Heard};
+use airlane_wifi::{Address, Heard, Precision};
 
 use crate::clock::Clock;
 use crate::file::Record;
 use crate::join::{Joiner, Sorter};
 use crate::packet::{BadPacket, Packet};
 
-/// A transmission, and how it came to be known.
+/// A transmission of a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// What was heard.
+    /// The transmission as it was heard.
     pub heard: Heard,
-    /// How exactly its time is known.
+    /// Precision of its time.
     pub timing: Precision,
     /// Interface of the capture that heard it: 0 where there is one.
     pub interface: u32,
@@ -23,23 +23,12 @@ pub struct Transmission {
     pub is_rate_assumed: bool,
     /// Frames of it that came damaged. They are not among those heard; their air is counted.
     pub damaged: u16,
-    /// How strong it was, dBm.
+    /// Signal strength, dBm.
     pub signal_dbm: Option<i8>,
 }
 
-/// How exactly times are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Precision {
-    /// To the nanosecond: Airlane wrote it.
-    Exact,
-    /// To some microseconds: by the receiver's clock.
-    Receiver,
-    /// To some milliseconds: by the clock of the machine that captured.
-    Machine,
-}
-
 impl Transmission {
-    /// Of a record that is known exactly.
+    /// A transmission that is known exactly.
     pub const fn exact(heard: Heard) -> Self {
         Self {
             heard,
@@ -51,13 +40,13 @@ impl Transmission {
         }
     }
 
-    /// When it ended.
+    /// Time at which it ended.
     pub fn end(&self) -> Time {
         self.heard.at + self.heard.duration
     }
 }
 
-/// What a capture consisted of.
+/// Counts of a capture's packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Frames that came undamaged, by [code](crate::Header::code).
@@ -168,50 +157,37 @@ impl Decoder {
     fn directions(&mut self, packet: &mut Packet) {
         let Some(header) = &mut packet.header else { return };
         let frame = &mut header.frame;
-        match (frame.kind, frame.bssid) {
-            (FrameKind::Beacon, Some(bssid)) => self.know(bssid),
-            (FrameKind::QosData | FrameKind::Data | FrameKind::Null, Some(bssid))
-                if frame.is_down || bssid == frame.receiver =>
-            {
-                self.know(bssid);
-            }
-            (_, Some(_)) => {}
-            (_, None) => {
-                // An RTS says by the group bit of its transmitter that it names a bandwidth (802.11-2020,
-                // 9.3.1.2).
-                if header.code >> 4 == 1 {
-                    frame.transmitter = frame.transmitter.map(individual);
-                }
-                frame.is_down = match frame.transmitter {
-                    Some(transmitter) => self.access_points.contains(&transmitter),
-                    None => {
-                        !self.access_points.is_empty()
-                            && !self.access_points.contains(&frame.receiver)
-                    }
-                };
-            }
-        }
-    }
-
-    fn know(&mut self, access_point: Address) {
-        if !access_point.is_group() && self.access_points.len() < MAX_ACCESS_POINTS {
+        if let Some(access_point) = frame.access_point()
+            && self.access_points.len() < MAX_ACCESS_POINTS
+        {
             self.access_points.insert(access_point);
         }
+        if frame.bssid.is_some() {
+            return;
+        }
+        // An RTS says by the group bit of its transmitter that it names a bandwidth (802.11-2020, 9.3.1.2).
+        if header.code >> 4 == 1 {
+            frame.transmitter = frame.transmitter.map(individual);
+        }
+        frame.is_down = match frame.transmitter {
+            Some(transmitter) => self.access_points.contains(&transmitter),
+            None => !self.access_points.is_empty() && !self.access_points.contains(&frame.receiver),
+        };
     }
 
-    /// What was heard next, if it is complete.
+    /// The next transmission, if it is complete.
     pub fn pop(&mut self) -> Option<Transmission> {
         self.sorter.pop()
     }
 
-    /// Nothing follows for now: what waits for more is complete.
+    /// Completes what waits for more: nothing follows for now.
     pub fn finish(&mut self) {
         let sorter = &mut self.sorter;
         self.joiner.flush(&mut self.clock, |transmission| sorter.push(transmission));
         sorter.finish();
     }
 
-    /// What the capture consisted of so far.
+    /// Counts so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }

@@ -8,7 +8,7 @@ pub enum CaptureError {
     /// The disk or the kernel refuses.
     #[error("cannot {doing}: {error}")]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// The reason.
         error: io::Error,
@@ -16,13 +16,13 @@ pub enum CaptureError {
     /// The file is none of the formats that are read.
     #[error("this is no capture; expected pcap or pcapng, plain or gzipped ({found})")]
     NotACapture {
-        /// What stands there instead.
+        /// Bytes that were found.
         found: String,
     },
     /// The packets are none of 802.11.
     #[error("{found}; expected link type 127 (802.11 with radiotap) or 105 (802.11 without)")]
     LinkType {
-        /// What they are.
+        /// Link types that were found.
         found: String,
     },
     /// There is no such network interface.
@@ -41,7 +41,7 @@ pub enum CaptureError {
     NotMonitor {
         /// The interface.
         name: String,
-        /// What it is.
+        /// The value.
         found: String,
     },
     /// The interface is not up.
@@ -68,7 +68,7 @@ pub enum CaptureError {
 }
 
 impl CaptureError {
-    /// What the disk refuses.
+    /// Errors of the disk.
     pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::Io { doing, error }
     }

@@ -9,7 +9,7 @@ use crate::bytes::{le16, le64};
 /// Why a header cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadHeader {
-    /// It is cut short.
+    /// A header that is cut short.
     #[error("cut short")]
     Short,
     /// A version that nobody has defined.
@@ -20,11 +20,11 @@ pub enum BadHeader {
 /// A MAC header, and what its first byte said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What it says.
+    /// The frame that it is of.
     pub frame: Frame,
     /// Type (0 management, 1 control, 2 data, 3 extension) times 16, plus the subtype.
     pub code: u8,
-    /// How long it is.
+    /// Bytes of the header.
     pub len: usize,
 }
 
@@ -48,19 +48,9 @@ impl Header {
         let duration = le16(bytes, 2).ok_or(BadHeader::Short)?;
         // With the highest bit set it is no duration (802.11-2020, table 9-10).
         let remaining = if duration < 0x8000 { u64::from(duration) } else { 0 };
-        let mut frame = Frame {
-            kind: FrameKind::Other,
-            receiver: address(bytes, 4)?,
-            transmitter: None,
-            bssid: None,
-            is_down: false,
-            bytes: mpdu,
-            is_retry: flags & RETRY != 0,
-            sequence: 0,
-            remaining: Duration::from_micros(remaining),
-            tid: 0,
-            block_ack: None,
-        };
+        let mut frame = Frame::new(FrameKind::Other, address(bytes, 4)?, None, mpdu);
+        frame.is_retry = flags & RETRY != 0;
+        frame.remaining = Duration::from_micros(remaining);
         let len = match kind {
             0 => management(&mut frame, bytes, subtype)?,
             1 => control_frame(&mut frame, bytes, subtype)?,

@@ -4,10 +4,10 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_wifi::{Format, Frame, FrameKind, Heard, Vector, What, mac};
+use airlane_wifi::{Frame, FrameKind, Heard, MAX_PPDU_DURATION, Precision, Vector, What, mac};
 
 use crate::clock::{Clock, DISORDER, Reading, point};
-use crate::decode::{Precision, Transmission};
+use crate::decode::Transmission;
 use crate::own::{Level, Own};
 use crate::packet::Packet;
 use crate::radiotap::{Position, Radiotap};
@@ -16,12 +16,11 @@ use crate::radiotap::{Position, Radiotap};
 const MAX_FRAMES: usize = 1_024;
 /// Transmissions wait for their order up to this number.
 const MAX_WAITING: usize = 8_192;
-/// Longest PPDU (802.11-2020, table 19-25), and how far apart the machine may stamp frames of one.
-const MAX_PPDU_DURATION: Duration = Duration::from_micros(5_484);
+/// Distance of the machine's times of frames of one PPDU.
 const MAX_SPREAD: Duration = Duration::from_millis(2);
 /// An aggregate spans at most so many sequence numbers: the largest window of a block acknowledgement.
 const MAX_WINDOW: u16 = 1_024;
-/// What is taken for a rate that is not told: the lowest of OFDM.
+/// Vector of frames that do not tell theirs: the lowest rate of OFDM.
 const ASSUMED: Vector = Vector::ofdm(0);
 
 /// Puts frames together that were sent in one PPDU.
@@ -56,18 +55,18 @@ struct Last {
     nanos: Option<u64>,
     /// The receiver's clock at this one.
     stamp: Option<i128>,
-    /// How long it would have been in the air alone; `None` if it is no undamaged frame.
+    /// Time that it would have been in the air alone; `None` if it is no undamaged frame.
     alone: Option<Duration>,
 }
 
-/// What frames of one PPDU have in common.
+/// The property that frames of one PPDU have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
     /// Airlane wrote it: when it began and ended.
     Own(u64, u64),
     /// The reference of an aggregate, and the interface.
     Reference(u32, u32),
-    /// The same way of sending, of a format with aggregates, and the interface: whether they are of one
+    /// The vector, of a format with aggregates, and the interface: whether they are of one
     /// PPDU, times and numbers tell ([`Open::goes_on`]).
     Format(Vector, u32),
     /// Nothing: it is alone.
@@ -84,10 +83,7 @@ impl Key {
             return Self::Reference(ampdu.reference, packet.interface);
         }
         match tap.vector {
-            Some(vector)
-                if matches!(vector.format, Format::Ht | Format::Vht | Format::He)
-                    && !tap.is_zero_length =>
-            {
+            Some(vector) if vector.format.has_aggregates() && !tap.is_zero_length => {
                 Self::Format(vector, packet.interface)
             }
             _ => Self::Alone,
@@ -107,7 +103,7 @@ fn stamp(tap: &Radiotap) -> Option<(i128, Position)> {
     }
 }
 
-/// How long an undamaged frame would be in the air alone.
+/// Time that an undamaged frame would be in the air alone.
 fn alone(packet: &Packet) -> Option<Duration> {
     let header = packet.header.filter(|_| !packet.tap.is_damaged)?;
     let vector = packet.tap.vector?;
@@ -270,7 +266,7 @@ impl Open {
         }
     }
 
-    /// When it began, by the best clock that there is.
+    /// Time at which it began, by the best clock that there is.
     fn begin(&self, clock: &mut Clock, vector: Vector, duration: Duration) -> (i128, Precision) {
         let device = stamp(&self.tap).map(|(stamp, position)| {
             let elapsed = match position {

@@ -6,7 +6,7 @@
 //!   capture that reads back the same.
 //! - [`Radiotap`] and [`Header`] are the two headers of a packet.
 //! - [`Account`] says who used the air, and how long, by the one definition of airtime
-//!   ([`airlane_wifi::Exchange`]), and how much of that was inferred.
+//!   ([`airlane_wifi::PlannedExchange`]), and how much of that was inferred.
 //!
 //! Nothing here reads a clock: times are those of the capture. What it says and leaves out:
 //! `docs/guide/airtime.md`.
@@ -26,7 +26,8 @@ mod radiotap;
 mod writer;
 
 pub use account::*;
-pub use decode::{Counts, Decoder, Precision, Transmission};
+pub use airlane_wifi::Precision;
+pub use decode::{Counts, Decoder, Transmission};
 pub use error::CaptureError;
 pub use file::{FileCounts, LinkType, Record, Records};
 pub use header::{BadHeader, Header};

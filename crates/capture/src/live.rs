@@ -83,13 +83,13 @@ impl Monitor {
         Err(CaptureError::Unsupported)
     }
 
-    /// The next packet; `None` if none came for `patience`, or a signal did.
+    /// The next packet; `None` if none came for `timeout`, or a signal did.
     ///
     /// # Errors
     /// If the interface is gone, or the kernel refuses otherwise.
     #[cfg(target_os = "linux")]
-    pub fn read(&mut self, patience: Duration) -> Result<Option<Record<'_>>, CaptureError> {
-        let received = self.socket.receive(&mut self.buffer, patience);
+    pub fn read(&mut self, timeout: Duration) -> Result<Option<Record<'_>>, CaptureError> {
+        let received = self.socket.receive(&mut self.buffer, timeout);
         let Some(packet) = received.map_err(CaptureError::io("listen"))? else {
             return Ok(None);
         };
@@ -107,7 +107,7 @@ impl Monitor {
     /// # Errors
     /// Always: it takes Linux.
     #[cfg(not(target_os = "linux"))]
-    pub fn read(&mut self, _patience: Duration) -> Result<Option<Record<'_>>, CaptureError> {
+    pub fn read(&mut self, _timeout: Duration) -> Result<Option<Record<'_>>, CaptureError> {
         let _ = (self.link, &mut self.buffer);
         Err(CaptureError::Unsupported)
     }
@@ -121,7 +121,7 @@ impl Monitor {
     }
 }
 
-/// What the kernel says of an interface; `None` if there can be none of that name.
+/// A file of an interface in sysfs; `None` if there can be none of that name.
 fn folder(name: &str) -> Option<std::path::PathBuf> {
     let is_name =
         !name.is_empty() && name.len() < 16 && !name.contains('/') && !name.starts_with('.');

@@ -1,4 +1,4 @@
-//! What the writer notes beside the standard's fields, in a vendor namespace of radiotap, so that a
+//! Notes of the writer beside the standard's fields, in a vendor namespace of radiotap, so that a
 //! record reads back as it was: times to the nanosecond, and what headers do not say.
 //!
 //! 36 bytes, numbers little end first: version (1), level (0 energy, 1 PHY header, 2 frames), flags (1
@@ -16,15 +16,17 @@ pub(crate) const NAMESPACE: ([u8; 3], u8) = ([0x02, 0x41, 0x4c], 1);
 pub(crate) const LEN: usize = 36;
 const VERSION: u8 = 1;
 
+/// Levels by their numbers.
+const LEVELS: [Level; 3] = [Level::Energy, Level::Header, Level::Frames];
 const AGGREGATE: u8 = 1;
 const DOWN: u8 = 2;
 
-/// How much of a transmission was heard.
+/// The part of a transmission that was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// That the air was busy.
+    /// Energy: the air was busy.
     Energy,
-    /// How it was sent.
+    /// The PHY header.
     Header,
     /// Frames.
     Frames,
@@ -33,21 +35,21 @@ pub enum Level {
 /// The note that the writer makes beside a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
-    /// How much was heard.
+    /// The part that was heard.
     pub level: Level,
     /// Whether it was an aggregate.
     pub is_aggregate: bool,
     /// Whether the frame goes from an access point to a station.
     pub is_down: bool,
-    /// Which of the transmission's frames this is.
+    /// Number of this frame among the transmission's.
     pub index: u16,
-    /// How many were heard.
+    /// Number of frames that were heard.
     pub count: u16,
-    /// When the transmission began, nanoseconds.
+    /// Beginning of the transmission, nanoseconds.
     pub begin: u64,
-    /// How long it was in the air, nanoseconds.
+    /// Airtime of the transmission, nanoseconds.
     pub duration: u64,
-    /// What the exchange takes behind the frame, nanoseconds.
+    /// Time that the exchange goes on behind the frame, nanoseconds.
     pub remaining: u64,
 }
 
@@ -55,14 +57,8 @@ impl Own {
     /// Reads a note; `None` of a later version, or of one that is not sound.
     pub(crate) fn parse(data: &[u8]) -> Option<Self> {
         let [VERSION, level, flags, _, ..] = *data else { return None };
-        let level = match level {
-            0 => Level::Energy,
-            1 => Level::Header,
-            2 => Level::Frames,
-            _ => return None,
-        };
         Some(Self {
-            level,
+            level: *LEVELS.get(usize::from(level))?,
             is_aggregate: flags & AGGREGATE != 0,
             is_down: flags & DOWN != 0,
             index: le16(data, 4)?,
@@ -75,11 +71,7 @@ impl Own {
 
     /// Writes it.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let level = match self.level {
-            Level::Energy => 0,
-            Level::Header => 1,
-            Level::Frames => 2,
-        };
+        let level = LEVELS.iter().position(|level| *level == self.level).unwrap_or(0) as u8;
         let flags =
             if self.is_aggregate { AGGREGATE } else { 0 } | if self.is_down { DOWN } else { 0 };
         out.extend([VERSION, level, flags, 0]);

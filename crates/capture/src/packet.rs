@@ -1,4 +1,4 @@
-//! One captured packet: what its radiotap header and its MAC header say.
+//! Captured packets: radiotap header and MAC header.
 
 use airlane_wifi::mac;
 
@@ -6,14 +6,14 @@ use crate::file::{LinkType, Record};
 use crate::header::Header;
 use crate::radiotap::Radiotap;
 
-/// One captured packet: a frame, or that there was one.
+/// A captured packet: a frame, or that there was one.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// When it was captured, nanoseconds by the capturing machine's clock.
+    /// Time of capture, nanoseconds by the capturing machine's clock.
     pub nanos: Option<u64>,
-    /// On which interface of the capture.
+    /// Interface of the capture.
     pub interface: u32,
-    /// What the driver says of it.
+    /// Its radiotap header.
     pub tap: Radiotap,
     /// Its MAC header; `None` where there is no frame, or a damaged one without a sound header. What is
     /// damaged may say anything.

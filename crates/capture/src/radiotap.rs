@@ -8,7 +8,7 @@ use crate::own::{self, Own};
 /// Why a header cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRadiotap {
-    /// It is shorter than it says, or than any.
+    /// A header that is shorter than it says, or than any.
     #[error("cut short")]
     Short,
     /// A version that nobody has defined.
@@ -19,7 +19,7 @@ pub enum BadRadiotap {
     Words,
 }
 
-/// What a header says, as far as it matters here.
+/// The fields of a header that matter here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Radiotap {
     /// Its length: the frame is behind it.
@@ -34,23 +34,23 @@ pub struct Radiotap {
     pub is_damaged: bool,
     /// Whether two bytes of padding follow a MAC header whose length is no multiple of four.
     pub is_padded: bool,
-    /// How it was sent, where that is told and the standard has it.
+    /// Vector of the PPDU, where it is told and the standard has it.
     pub vector: Option<Vector>,
     /// The middle of the channel, MHz.
     pub channel_mhz: Option<u16>,
-    /// How strong it was, dBm.
+    /// Signal strength, dBm.
     pub signal_dbm: Option<i8>,
-    /// Of a frame of an aggregate, the aggregate.
+    /// The aggregate that it is a frame of.
     pub ampdu: Option<Ampdu>,
     /// There is no frame: it was lost, or there was none.
     pub is_zero_length: bool,
-    /// How long the PPDU was by its legacy preamble, microseconds.
+    /// Duration of the PPDU by its legacy preamble, microseconds.
     pub legacy_us: Option<u32>,
-    /// What Airlane's own writer noted.
+    /// Note of Airlane's own writer.
     pub own: Option<Own>,
 }
 
-/// Where in a PPDU a clock was read.
+/// The place in a PPDU at which a clock was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
     /// At the first bit of the MPDU.
@@ -64,7 +64,7 @@ pub enum Position {
 /// The aggregate that a frame was in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ampdu {
-    /// The same for all of its frames.
+    /// Reference number, the same for all of its frames.
     pub reference: u32,
     /// Whether this is the last frame.
     pub is_last: bool,
@@ -316,7 +316,7 @@ fn clock(field: &[u8]) -> Option<(u64, Position)> {
     Some((ticks.checked_mul(unit)?, position))
 }
 
-/// How long a PPDU is whose legacy preamble announces so many bytes at 6 Mbit/s (802.11-2020, 21.4.3).
+/// Duration of a PPDU whose legacy preamble announces so many bytes at 6 Mbit/s (802.11-2020, 21.4.3).
 fn legacy_duration(field: &[u8]) -> Option<u32> {
     let (known, data) = (le16(field, 0)?, le16(field, 2)?);
     let (rate, len) = (data & 0x0f, u32::from(data >> 4));

@@ -31,7 +31,7 @@ impl<W: Write> Writer<W> {
     /// Begins a capture.
     ///
     /// # Errors
-    /// What the disk refuses.
+    /// Errors of the disk.
     pub fn new(out: W) -> Result<Self, CaptureError> {
         Self::begin(out, true)
     }
@@ -40,7 +40,7 @@ impl<W: Write> Writer<W> {
     /// no more. What is read back of frames is the same; of the rest, that there was something.
     ///
     /// # Errors
-    /// What the disk refuses.
+    /// Errors of the disk.
     pub fn plain(out: W) -> Result<Self, CaptureError> {
         Self::begin(out, false)
     }
@@ -60,7 +60,7 @@ impl<W: Write> Writer<W> {
     /// Writes one record: a packet per frame, cut behind its MAC header, with the time of its end.
     ///
     /// # Errors
-    /// What the disk refuses; [`CaptureError::Unwritable`] if a frame is one that 802.11 does not have.
+    /// Errors of the disk; [`CaptureError::Unwritable`] if a frame is one that 802.11 does not have.
     pub fn write(&mut self, heard: &Heard) -> Result<(), CaptureError> {
         let nanos = |d: Duration| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX);
         let mut own = Own {
@@ -138,7 +138,7 @@ impl<W: Write> Writer<W> {
     /// Ends it.
     ///
     /// # Errors
-    /// What the disk refuses.
+    /// Errors of the disk.
     pub fn finish(mut self) -> Result<W, CaptureError> {
         self.out.flush().map_err(CaptureError::io("write"))?;
         Ok(self.out)

@@ -11,12 +11,12 @@ use crate::feedback::Feedback;
 use crate::ring::Ring;
 use crate::rule::{Air, FULL, RateRule, RuleOptions, left_share};
 
-/// What airtime is charged for in U, shares and delta.
+/// The charge of airtime in U, shares and delta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Charging {
-    /// What was sent, as it was sent.
+    /// As frames were sent.
     Literal,
-    /// All stations together what it would take if those that aggregate filled their aggregates, and each
+    /// All stations together as if those that aggregate filled their aggregates, and each
     /// the part of it that it has of the literal charge. An access point that sends as soon as it can
     /// makes aggregates that are as small as load allows, so that the literal charge comes to 1 at a
     /// fraction of what the air carries (`docs/design/cupid.md`).
@@ -27,11 +27,11 @@ pub enum Charging {
 /// Options of an agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgentOptions {
-    /// Of the estimator.
+    /// Options of the estimator.
     pub estimator: EstimatorOptions,
-    /// Of the rule. Its eta is the estimator's too.
+    /// Options of the rule. Its eta is the estimator's too.
     pub rule: RuleOptions,
-    /// What airtime is charged for.
+    /// The charge of airtime.
     pub charging: Charging,
     /// Time between reports, 1 to 255 ms.
     pub interval: Duration,
@@ -40,7 +40,7 @@ pub struct AgentOptions {
 }
 
 impl AgentOptions {
-    /// Of an estimator: 25 reports per second, the rule's defaults.
+    /// The options of an agent with this estimator: 25 reports per second, the rule's defaults.
     pub fn new(estimator: EstimatorOptions) -> Self {
         Self {
             estimator,
@@ -88,7 +88,7 @@ impl Agent {
         &mut self.estimator
     }
 
-    /// One transmission was heard.
+    /// Takes a transmission that was heard.
     pub fn hear(&mut self, heard: &Heard) {
         self.estimator.hear(heard);
     }
@@ -106,7 +106,7 @@ impl Agent {
         self.rule.restart();
     }
 
-    /// When the next report is due.
+    /// Time at which the next report is due.
     pub fn next_report(&self) -> Time {
         self.next
     }
@@ -142,7 +142,7 @@ impl Agent {
         Some((feedback, estimate))
     }
 
-    /// What the rule goes by; `None` while the own rate is not known.
+    /// Input of the rule; `None` while the own rate is not known.
     fn air(&self, estimate: &Estimate) -> Option<Air> {
         let window = self.estimator.options().window;
         let goodput = if self.is_told {
@@ -166,7 +166,7 @@ impl AgentOptions {
         self
     }
 
-    /// What the rule of a station goes by, with goodput as it was heard; `None` while its rate is not known.
+    /// Input of a station's rule, with goodput as it was heard; `None` while its rate is not known.
     pub(crate) fn air(&self, estimate: &Estimate, own: Address) -> Option<Air> {
         let is_packed = self.charging == Charging::Packed;
         let (utilisation, delta) = match is_packed {
@@ -177,7 +177,7 @@ impl AgentOptions {
         let others = estimate.others(own, is_packed);
         // Air that is nobody's, as collisions and foreign networks, is not left to anyone either.
         let shares = estimate.shares.iter();
-        let named: f64 = shares.map(|s| if is_packed { s.packed } else { s.charged }).sum();
+        let named: f64 = shares.map(|s| if is_packed { s.packed } else { s.airtime }).sum();
         let eta = (self.rule.eta - (utilisation - named).max(0.0)).max(0.0);
         Some(Air {
             utilisation,

@@ -1,21 +1,21 @@
-//! What a share of the air carries before anything was received: the mapping from PHY rate to throughput.
+//! Throughput of the whole air at a PHY rate: delta before anything was received.
 
 use std::time::Duration;
 
 use airlane_base::{IP_UDP_HEADER_BYTES, Rate};
-use airlane_wifi::{Access, Band, Response, Timing, Vector, contention, mac};
+use airlane_wifi::{Access, Band, MAX_PPDU_DURATION, Response, Timing, Vector, contention, mac};
 
-/// How a network aggregates: what its throughput at a PHY rate follows from.
+/// The aggregation of a network, from which its throughput at a PHY rate follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aggregation {
     /// The most frames of an aggregate, which is the block acknowledgement's window; 1: none.
     pub frames: u32,
-    /// The longest PPDU (802.11-2020, 10.12: aPPDUMaxTime, 5.484 ms).
-    pub longest: Duration,
+    /// Longest PPDU (802.11-2020, 10.12: aPPDUMaxTime, 5.484 ms).
+    pub max_duration: Duration,
     /// Bytes of an IP packet.
     pub ip_bytes: u32,
     /// Whether frames are encrypted.
-    pub is_sealed: bool,
+    pub is_encrypted: bool,
     /// Packets for each that the receiver's transport sends back; 0: it sends none.
     pub packets_per_ack: u32,
     /// Bytes of such an IP packet.
@@ -26,16 +26,16 @@ impl Default for Aggregation {
     fn default() -> Self {
         Self {
             frames: 64,
-            longest: Duration::from_micros(5_484),
+            max_duration: MAX_PPDU_DURATION,
             ip_bytes: 1_500,
-            is_sealed: true,
+            is_encrypted: true,
             packets_per_ack: 2,
             ack_ip_bytes: 80,
         }
     }
 }
 
-/// What is in front of the data of a PPDU: HE with one or two streams, as HT and VHT within 10 us.
+/// Preamble of a PPDU: HE with one or two streams, as HT and VHT within 10 us.
 const PREAMBLE: Duration = Duration::from_micros(50);
 
 impl Aggregation {
@@ -45,12 +45,12 @@ impl Aggregation {
         if phy == Rate::ZERO {
             return Rate::ZERO;
         }
-        let mpdu = |ip| mac::mpdu(ip, self.is_sealed);
+        let mpdu = |ip| mac::mpdu(ip, self.is_encrypted);
         let mut bytes = u64::from(mpdu(self.ip_bytes));
         let mut frames = 1;
         if self.frames > 1 {
             let each = u64::from(mac::in_aggregate(mpdu(self.ip_bytes))).max(1);
-            let room = phy.bytes_in(self.longest.saturating_sub(PREAMBLE));
+            let room = phy.bytes_in(self.max_duration.saturating_sub(PREAMBLE));
             frames = (room / each).clamp(1, u64::from(self.frames));
             bytes = frames * each;
         }

@@ -16,7 +16,7 @@ const FORGET: Duration = Duration::from_secs(1);
 
 const HAS_ROOM: u8 = 1;
 
-/// What a receiver tells a sender, once per interval.
+/// A report of a receiver to a sender, one per interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
     /// Counts reports, and wraps.
@@ -27,15 +27,15 @@ pub struct Feedback {
     pub utilisation: u8,
     /// Stations that share the air; 255 is that many or more.
     pub stations: u8,
-    /// Until the next report, ms; at least 1.
+    /// Interval until the next report, ms; at least 1.
     pub interval_ms: u8,
-    /// How much of it was heard rather than inferred, in 255ths.
+    /// Part of the utilisation that was heard rather than inferred, in 255ths.
     pub confidence: u8,
     /// Utilisation is below what is aimed at: the air is not what holds the flow back.
     pub has_room: bool,
 }
 
-/// What is wrong with a report.
+/// Error in a report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FeedbackError {
@@ -114,7 +114,7 @@ impl Feedback {
     }
 }
 
-/// What became of the reports that came.
+/// Counts of the reports that came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InboxCounts {
     /// Taken.
@@ -123,7 +123,7 @@ pub struct InboxCounts {
     pub skipped: u64,
     /// Older than the newest, or the same again.
     pub stale: u64,
-    /// Not a report of this version.
+    /// Reports of no known version.
     pub refused: u64,
 }
 
@@ -135,7 +135,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// One that has taken nothing.
+    /// An inbox that has taken nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -163,7 +163,7 @@ impl Inbox {
         Ok(Some(feedback))
     }
 
-    /// What became of the reports so far.
+    /// Counts of the reports so far.
     pub fn counts(&self) -> InboxCounts {
         self.counts
     }

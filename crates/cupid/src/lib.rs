@@ -6,15 +6,15 @@
 //!   of an access point.
 //! - [`RateRule`] makes a rate of it, literally as published or in a form that lets no air idle.
 //! - [`Agent`] is the three together on a host: frames and received bytes in, reports out.
-//! - [`Onlooker`] says what agents on each of several stations would grant, from what one receiver hears.
-//! - [`Feedback`] is a report on the wire (`docs/reference/wire/cupid.md`), [`Inbox`] what a sender
-//!   takes of them.
+//! - [`PassiveObserver`] says what agents on each of several stations would grant, from what one receiver
+//!   hears.
+//! - [`Feedback`] is a report on the wire (`docs/reference/wire/cupid.md`), [`Inbox`] what a sender takes of them.
 
 mod agent;
 mod delta;
 mod estimator;
 mod feedback;
-mod onlooker;
+mod passive_observer;
 mod ring;
 mod rule;
 pub mod sources;
@@ -25,5 +25,5 @@ pub use estimator::{
     Change, Counts, Direction, Estimate, Estimator, EstimatorOptions, Event, Share, StationState,
 };
 pub use feedback::{FEEDBACK_BYTES, Feedback, FeedbackError, Inbox, InboxCounts, VERSION};
-pub use onlooker::{Granted, Onlooker};
+pub use passive_observer::{GrantedRates, PassiveObserver};
 pub use rule::{Air, FULL, RateRule, RuleKind, RuleOptions, left_share};

@@ -62,7 +62,7 @@ impl<const N: usize> Ring<N> {
         }
     }
 
-    /// What lies from `from` to `to`; buckets at the edges count in part.
+    /// Sums of what lies from `from` to `to`; buckets at the edges count in part.
     pub fn sum(&self, from: u64, to: u64) -> [f64; N] {
         let mut sums = [0.0; N];
         if to <= from {

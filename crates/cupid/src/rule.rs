@@ -3,7 +3,7 @@
 use airlane_base::Rate;
 use serde::Serialize;
 
-/// Which form of the rule.
+/// The form of the rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum RuleKind {
     /// As published: each touch of eta throws the rate back to `eta * delta / N`.
@@ -27,7 +27,7 @@ impl RuleKind {
 /// Options of the rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuleOptions {
-    /// Which form.
+    /// The form.
     pub kind: RuleKind,
     /// The utilisation that is aimed at, 0 to 1.
     pub eta: f64,
@@ -41,25 +41,25 @@ impl Default for RuleOptions {
     }
 }
 
-/// From here on the air is taken for full: a saturated channel reads 1.00 within 0.03.
+/// Utilisation from which on the air is taken for full: a saturated channel reads 1.00 within 0.03.
 pub const FULL: f64 = 0.95;
 
-/// What the rule goes by at one report.
+/// Input of the rule at one report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Air {
     /// U: the share of the air in use, 0 to 1.
     pub utilisation: f64,
     /// N, the own station included: at least 1.
     pub stations: u32,
-    /// What the whole air would carry for this station.
+    /// Payload rate that the whole air would carry for this station.
     pub delta: Rate,
-    /// What this station received, over the time that the utilisation was measured over. The same time is
-    /// what keeps the increase from overshooting: it adds the idle air to what was used beside it.
+    /// Payload that this station received, over the time that the utilisation was measured over. The same
+    /// time is what keeps the increase from overshooting: it adds the idle air to what was used beside it.
     pub goodput: Rate,
     /// The share that is left to this station by those who use less than theirs ([`left_share`]); `None`
     /// where others' shares are not known.
     pub left: Option<f64>,
-    /// What is to be left to others than the stations that were counted, as foreign networks: taken from
+    /// Share that is to be left to others than the stations that were counted, as foreign networks: taken from
     /// eta. 0 by the paper.
     pub reserved: f64,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_cupid::{
-    Agent, AgentOptions, Charging, Estimate, EstimatorOptions, Feedback, Onlooker,
+    Agent, AgentOptions, Charging, Estimate, EstimatorOptions, Feedback, PassiveObserver,
 };
 use airlane_wifi::{
     Address, BlockAck, Format, Frame, FrameKind, Guard, Heard, Vector, What, Width,
@@ -25,7 +25,7 @@ pub fn air(data: &[u8]) {
     let subtract_foreign = flags & 4 != 0;
     let options = AgentOptions { charging, subtract_foreign, ..AgentOptions::new(estimator) };
     let mut agent = Agent::new(options, Time::ZERO);
-    let mut onlooker = Onlooker::new(options);
+    let mut observer = PassiveObserver::new(options);
     let mut now = 0_u64;
     for step in data.as_chunks::<STEP>().0 {
         let [op, gap, .., acked, count] = *step;
@@ -38,7 +38,7 @@ pub fn air(data: &[u8]) {
         let heard = heard(at, step);
         agent.hear(&heard);
         let mut reports = 0_u64;
-        onlooker.hear(&heard, |_, granted| {
+        observer.hear(&heard, |_, granted| {
             let delta = granted.estimate.packed_delta.max(granted.estimate.delta);
             assert!(Some(granted.rate.max(granted.paper_rate)) <= delta, "{granted:?}");
             reports += 1;
@@ -59,7 +59,7 @@ pub fn air(data: &[u8]) {
 fn check(estimate: &Estimate) {
     for share in [
         estimate.utilisation,
-        estimate.bare,
+        estimate.without_contention,
         estimate.packed,
         estimate.foreign,
         estimate.inferred,

@@ -33,7 +33,7 @@ pub fn capture(data: &[u8]) {
     }
     let summary = account.finish();
     assert!((0.0..=1.0).contains(&summary.utilisation));
-    assert!(summary.charged.values().len() <= 1_024);
+    assert!(summary.over_time.with_contention.values().len() <= 1_024);
 }
 
 fn file(choice: u8, rest: &[u8]) -> Vec<u8> {

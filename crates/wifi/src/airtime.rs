@@ -1,4 +1,4 @@
-//! What an attempt costs the air: the one definition of airtime.
+//! Airtime of an attempt to send: the one definition of airtime.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::mac;
 use crate::timing::{Access, Timing};
 use crate::vector::Vector;
 
-/// What answers a data frame.
+/// The response to a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Response {
     /// Nothing: a broadcast.
@@ -15,7 +15,7 @@ pub enum Response {
     Ack,
     /// A block acknowledgement of 64 frames.
     BlockAck64,
-    /// One of 256.
+    /// A block acknowledgement of 256 frames.
     BlockAck256,
 }
 
@@ -31,23 +31,23 @@ impl Response {
     }
 }
 
-/// An attempt to send: `[RTS SIFS CTS SIFS] PPDU [SIFS response]`.
+/// A frame exchange that is to be sent: `[RTS SIFS CTS SIFS] PPDU [SIFS response]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
-    /// How the PPDU is sent.
+pub struct PlannedExchange {
+    /// Vector of the PPDU.
     pub vector: Vector,
-    /// Its PSDU.
+    /// Bytes of its PSDU.
     pub bytes: u32,
     /// Whether RTS and CTS come first.
     pub is_protected: bool,
-    /// What answers.
+    /// The response.
     pub response: Response,
 }
 
-impl Exchange {
-    /// The air that it takes, from its first symbol to its last, gaps inside included. An attempt that
+impl PlannedExchange {
+    /// Airtime without contention: from the first symbol to the last, gaps inside included. An attempt that
     /// is not answered keeps the air as long: others wait that long before they contend.
-    pub fn bare(&self, timing: &Timing) -> Duration {
+    pub fn without_contention(&self, timing: &Timing) -> Duration {
         let control = self.vector.response();
         let mut time = self.vector.duration(self.bytes);
         if self.is_protected {
@@ -59,14 +59,13 @@ impl Exchange {
         time
     }
 
-    /// What it is charged with: the air that it takes, and what contending for it costs, which is AIFS
-    /// and half the first window.
-    pub fn charge(&self, timing: &Timing, access: &Access) -> Duration {
-        self.bare(timing) + contention(timing, access)
+    /// Airtime with contention, which is what an attempt is charged with.
+    pub fn with_contention(&self, timing: &Timing, access: &Access) -> Duration {
+        self.without_contention(timing) + contention(timing, access)
     }
 }
 
-/// What contending for the air is charged with: AIFS and half of the first window.
+/// Nominal cost of contending for the air: AIFS and half of the first window.
 pub fn contention(timing: &Timing, access: &Access) -> Duration {
     timing.aifs(access) + timing.slot * u32::from(access.cw_min) / 2
 }

@@ -1,10 +1,11 @@
-//! What a receiver hears of the air.
+//! Transmissions as a receiver hears them.
 
 use std::fmt;
 use std::time::Duration;
 
 use airlane_base::Time;
 
+use crate::timing::Access;
 use crate::vector::Vector;
 
 /// The address of a station.
@@ -15,7 +16,7 @@ impl Address {
     /// Everybody.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// Of a group rather than of one station.
+    /// Whether it is of a group rather than of one station.
     pub const fn is_group(&self) -> bool {
         self.0[0] & 1 != 0
     }
@@ -28,32 +29,55 @@ impl fmt::Display for Address {
     }
 }
 
+/// The precision of the times of what was heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Precision {
+    /// Nanoseconds: Airlane wrote it, or the receiver is its own.
+    #[default]
+    Exact,
+    /// Some microseconds: by the receiver's clock.
+    Receiver,
+    /// Some milliseconds: by the clock of the machine that captured.
+    Machine,
+}
+
+impl Precision {
+    /// Distance that a frame may have from where it should be.
+    pub const fn tolerance(self) -> Duration {
+        match self {
+            Self::Exact => Duration::from_micros(4),
+            Self::Receiver => Duration::from_micros(60),
+            Self::Machine => Duration::from_millis(5),
+        }
+    }
+}
+
 /// One transmission, as one receiver heard it. It comes when it ends: a receiver's records are in the
 /// order of their ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
-    /// When it began.
+    /// Time at which it began.
     pub at: Time,
-    /// How long it was in the air.
+    /// Time that it was in the air.
     pub duration: Duration,
-    /// What could be made out.
+    /// Part of it that was decoded.
     pub what: What,
 }
 
-/// How much of a transmission could be made out.
+/// The part of a transmission that was decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// That the air was busy: noise, a collision, a signal that was too weak.
+    /// Nothing, but the air was busy: noise, a collision, a signal that was too weak.
     Energy,
-    /// How it was sent, but none of its frames.
+    /// The PHY header, but none of its frames.
     Header(Vector),
     /// Frames of it; of an aggregate perhaps not all.
     Frames {
-        /// How it was sent.
+        /// Vector of the PPDU.
         vector: Vector,
         /// Whether it is an aggregate (A-MPDU).
         is_aggregate: bool,
-        /// Those that were made out, in order.
+        /// Frames that were decoded, in order.
         frames: Vec<Frame>,
     },
 }
@@ -63,9 +87,9 @@ pub enum What {
 pub struct Frame {
     /// The kind.
     pub kind: FrameKind,
-    /// Who should get it.
+    /// Address of the receiver.
     pub receiver: Address,
-    /// Who sent it; `None` of ACK and CTS, which do not say.
+    /// Address of the transmitter; ACK and CTS have none.
     pub transmitter: Option<Address>,
     /// The access point whose network it belongs to, of data and management.
     pub bssid: Option<Address>,
@@ -73,16 +97,65 @@ pub struct Frame {
     pub is_down: bool,
     /// Bytes of the MPDU, frame check sequence included.
     pub bytes: u32,
-    /// It has been sent before.
+    /// Whether it has been sent before.
     pub is_retry: bool,
     /// The sequence number, of data and management: 0 to 4095.
     pub sequence: u16,
-    /// How long the exchange goes on behind this frame (the duration field).
+    /// Time that the exchange goes on behind this frame (the duration field).
     pub remaining: Duration,
     /// The traffic identifier of QoS data.
     pub tid: u8,
-    /// What a block acknowledgement acknowledges.
+    /// Bitmap of a block acknowledgement.
     pub block_ack: Option<BlockAck>,
+}
+
+impl Frame {
+    /// A frame with nothing else in its header.
+    pub const fn new(
+        kind: FrameKind,
+        receiver: Address,
+        transmitter: Option<Address>,
+        bytes: u32,
+    ) -> Self {
+        Self {
+            kind,
+            receiver,
+            transmitter,
+            bssid: None,
+            is_down: false,
+            bytes,
+            is_retry: false,
+            sequence: 0,
+            remaining: Duration::ZERO,
+            tid: 0,
+            block_ack: None,
+        }
+    }
+
+    /// The access point that it shows to be one: by a beacon, or data to or from it.
+    pub fn access_point(&self) -> Option<Address> {
+        let bssid = self.bssid.filter(|bssid| !bssid.is_group())?;
+        let is_shown = match self.kind {
+            FrameKind::Beacon => true,
+            FrameKind::QosData | FrameKind::Data | FrameKind::Null => {
+                self.is_down || self.receiver == bssid
+            }
+            _ => false,
+        };
+        is_shown.then_some(bssid)
+    }
+
+    /// Access category that it contends in (802.11-2020, tables 10-1 and 9-155, and 10.2.3.2 for management).
+    pub const fn access(&self) -> Access {
+        match (self.kind, self.tid) {
+            (FrameKind::Beacon | FrameKind::Management, _) => Access::VOICE,
+            (FrameKind::Data, _) => Access::DCF,
+            (_, 1 | 2) => Access::BACKGROUND,
+            (_, 4 | 5) => Access::VIDEO,
+            (_, 6 | 7) => Access::VOICE,
+            _ => Access::BEST_EFFORT,
+        }
+    }
 }
 
 /// The kinds that matter to whoever counts airtime.
@@ -115,7 +188,12 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
-    /// All of them.
+    /// Whether it is data with a body.
+    pub const fn is_data(self) -> bool {
+        matches!(self, Self::QosData | Self::Data)
+    }
+
+    /// All kinds.
     pub const ALL: [Self; 12] = [
         Self::QosData,
         Self::Data,
@@ -132,18 +210,70 @@ impl FrameKind {
     ];
 }
 
-/// What a block acknowledgement says.
+/// The bitmap of a block acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockAck {
     /// The first sequence number of its window.
     pub start: u16,
-    /// Which of the frames from there on came: bit 0 of the first word is `start`.
+    /// Bits of the frames that came: bit 0 of the first word is `start`.
     pub came: [u64; 4],
 }
 
 impl BlockAck {
-    /// How many frames it acknowledges.
+    /// Number of frames that it acknowledges.
     pub fn count(&self) -> u32 {
         self.came.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Number of frames that it acknowledges and an earlier one did not.
+    pub fn count_since(&self, earlier: &Self) -> u32 {
+        let moved = self.start.wrapping_sub(earlier.start) & 0x0fff;
+        if moved >= 0x0800 {
+            // The window went back: nothing new.
+            return 0;
+        }
+        let known = shifted(earlier.came, u32::from(moved));
+        self.came.iter().zip(known).map(|(now, known)| (now & !known).count_ones()).sum()
+    }
+
+    /// The highest sequence number that it acknowledges.
+    pub fn highest(&self) -> Option<u16> {
+        let word = self.came.iter().rposition(|&word| word != 0)?;
+        let bit = 64 * word as u16 + 63 - self.came[word].leading_zeros() as u16;
+        Some(self.start.wrapping_add(bit) & 0x0fff)
+    }
+
+    /// Whether it acknowledges the frame of a sequence number.
+    pub fn acknowledges(&self, sequence: u16) -> bool {
+        let place = usize::from(sequence.wrapping_sub(self.start) & 0x0fff);
+        self.came.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+}
+
+/// A bitmap without its first bits.
+fn shifted(bits: [u64; 4], by: u32) -> [u64; 4] {
+    let (words, rest) = ((by / 64) as usize, by % 64);
+    let word = |at: usize| bits.get(at).copied().unwrap_or(0);
+    std::array::from_fn(|at| {
+        let low = word(at + words) >> rest;
+        let high = if rest == 0 { 0 } else { word(at + words + 1) << (64 - rest) };
+        low | high
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_that_a_later_block_ack_repeats_are_not_new() {
+        let bits = |start, came| BlockAck { start, came: [came, 0, 0, 0] };
+        assert_eq!(bits(100, 0b111_1111).count_since(&bits(100, 0b1111)), 3);
+        assert_eq!(bits(102, 0b1_1111).count_since(&bits(100, 0b1111)), 3);
+        assert_eq!(bits(1, 0b1).count_since(&bits(4_095, 0b11)), 1);
+        assert_eq!(bits(99, 0b1).count_since(&bits(100, 0b1)), 0);
+        assert_eq!(shifted([0, 1, 0, 0], 64), [1, 0, 0, 0]);
+        assert_eq!(shifted([0, 1, 0, 0], 63), [2, 0, 0, 0]);
+        assert_eq!(shifted([!0; 4], 256), [0; 4]);
     }
 }

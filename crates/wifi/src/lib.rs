@@ -5,15 +5,17 @@
 //!   its preamble included.
 //! - [`mac`] has sizes of frames and headers, [`Timing`] the gaps between frames, [`Access`] how a
 //!   category contends.
-//! - [`Exchange`] is what one attempt costs the air: the one definition of airtime that utilisation,
-//!   rates and verdicts share.
+//! - [`PlannedExchange`] has the airtime of one attempt to send: the one definition of airtime that
+//!   utilisation, rates and verdicts share.
 //! - [`ErrorModel`] says how likely a frame comes through at an SNR, and which rate is the ideal one.
 //! - [`Quality`] says what the SNR is: fixed, a trace, or from powers, places ([`Mobility`]) and what lies
 //!   between ([`Propagation`]).
 //! - [`Heard`] is what a receiver hears of the air, on three levels: energy, PHY header, MAC header.
+//!   [`Exchanges`] puts it together to [`FrameExchange`]s.
 
 mod airtime;
 mod errors;
+mod exchange;
 mod heard;
 pub mod mac;
 mod mobility;
@@ -22,9 +24,10 @@ mod propagation;
 mod timing;
 mod vector;
 
-pub use airtime::{Exchange, Response, contention};
+pub use airtime::{PlannedExchange, Response, contention};
 pub use errors::{Code, DETECTION_DB, ErrorModel};
-pub use heard::{Address, BlockAck, Frame, FrameKind, Heard, What};
+pub use exchange::{Association, Exchanges, FrameExchange, Part, PartKind, Placement, Ppdu, Role};
+pub use heard::{Address, BlockAck, Frame, FrameKind, Heard, Precision, What};
 pub use mobility::{Area, Leg, Mobility, Walk, WaypointError, Waypoints};
 pub use position::Position;
 pub use propagation::{
@@ -32,4 +35,4 @@ pub use propagation::{
     doppler_hz, noise_dbm, thermal_noise_dbm,
 };
 pub use timing::{Access, Band, Timing};
-pub use vector::{Format, Guard, Vector, Width};
+pub use vector::{Format, Guard, MAX_PPDU_DURATION, Vector, Width};

@@ -18,7 +18,7 @@ pub const DATA: u32 = 26 + FCS;
 pub const DATA_WITHOUT_QOS: u32 = 24 + FCS;
 /// The frame check sequence.
 pub const FCS: u32 = 4;
-/// What CCMP and GCMP add to a frame: header and integrity check.
+/// Bytes that CCMP and GCMP add to a frame: header and integrity check.
 pub const CIPHER: u32 = 16;
 /// LLC and SNAP in front of an IP packet.
 pub const SNAP: u32 = 8;
@@ -28,17 +28,17 @@ pub const DELIMITER: u32 = 4;
 pub const SUBFRAME: u32 = 14;
 
 /// The MPDU that carries an IP packet of so many bytes.
-pub const fn mpdu(ip_bytes: u32, is_sealed: bool) -> u32 {
-    DATA + SNAP + ip_bytes + if is_sealed { CIPHER } else { 0 }
+pub const fn mpdu(ip_bytes: u32, is_encrypted: bool) -> u32 {
+    DATA + SNAP + ip_bytes + if is_encrypted { CIPHER } else { 0 }
 }
 
-/// What an MPDU takes in an A-MPDU: its delimiter, and padding to four bytes. The last one is padded as
+/// Bytes of an MPDU in an A-MPDU: with its delimiter, and padding to four bytes. The last one is padded as
 /// well, as HE and VHT do.
 pub const fn in_aggregate(mpdu: u32) -> u32 {
     DELIMITER + mpdu.next_multiple_of(4)
 }
 
-/// What an IP packet takes in an A-MSDU: header, SNAP, padding to four bytes.
+/// Bytes of an IP packet in an A-MSDU: with header, SNAP, padding to four bytes.
 pub const fn in_amsdu(ip_bytes: u32) -> u32 {
     (SUBFRAME + SNAP + ip_bytes).next_multiple_of(4)
 }

@@ -5,9 +5,9 @@ use serde::Serialize;
 /// A place, metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Position {
-    /// To the east.
+    /// Metres to the east.
     pub x: f64,
-    /// To the north.
+    /// Metres to the north.
     pub y: f64,
 }
 
@@ -17,7 +17,7 @@ impl Position {
         Self { x, y }
     }
 
-    /// How far apart two are, metres.
+    /// Distance of two, metres.
     pub fn distance(self, other: Self) -> f64 {
         (self.x - other.x).hypot(self.y - other.y)
     }

@@ -17,15 +17,15 @@ pub enum Band {
 pub struct Timing {
     /// Between a frame and its response.
     pub sifs: Duration,
-    /// Of the backoff.
+    /// Slot of the backoff.
     pub slot: Duration,
-    /// From a frame to when a preamble that follows is known to have come: how much longer than SIFS and
+    /// Time from a frame until a preamble behind it is noticed: how much longer than SIFS and
     /// a slot one waits for a response.
     pub detection: Duration,
 }
 
 impl Timing {
-    /// Those of a band. At 2.4 GHz with the short slot; its SIFS of 10 us is counted with the silence of
+    /// The gaps of a band. At 2.4 GHz with the short slot; its SIFS of 10 us is counted with the silence of
     /// 6 us that ends each OFDM frame there.
     pub const fn of(_band: Band) -> Self {
         Self {
@@ -41,9 +41,9 @@ impl Timing {
     }
 }
 
-/// How a category contends (802.11-2020, table 9-155). The limits of transmit opportunities are those that
-/// access points ship with, which were the standard's until 2012; since 2016 it has 2.080 ms for voice, 4.096
-/// for video, and some for the others.
+/// EDCA parameters: how an access category contends (802.11-2020, table 9-155). The limits of transmit
+/// opportunities are those that access points ship with, which were the standard's until 2012; since 2016 it
+/// has 2.080 ms for voice, 4.096 for video, and some for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Slots of silence, behind SIFS, before the backoff goes on.

@@ -1,4 +1,4 @@
-//! How a PPDU is sent, and what follows from it: rate, preamble, duration.
+//! Transmission vectors of PPDUs: format, MCS, streams, width; rates, preambles, durations.
 
 use std::fmt;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub enum Guard {
     Ns3200,
 }
 
-/// How a PPDU is sent.
+/// A transmission vector: the parameters that a PPDU is sent with (802.11-2020, TXVECTOR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vector {
     /// The kind.
@@ -86,8 +86,10 @@ const CODES: [(u32, u32, u32); 12] = [
     (10, 5, 6),
 ];
 
+/// Longest PPDU of HT and later (802.11-2020, table 19-25).
+pub const MAX_PPDU_DURATION: Duration = Duration::from_micros(5_484);
 /// Longer than the longest PSDU of any format takes.
-const MAX_PPDU_DURATION: Duration = Duration::from_secs(60);
+const MAX_DURATION: Duration = Duration::from_secs(60);
 
 /// Bits in front of the data, and behind it for each encoder.
 const SERVICE_BITS: u64 = 16;
@@ -107,14 +109,14 @@ impl Width {
         }
     }
 
-    /// Of so many MHz; `None` of none of these.
+    /// The width of so many MHz, if it is one of these.
     pub fn of_mhz(mhz: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|width| width.mhz() == mhz)
     }
 }
 
 impl Guard {
-    /// How long.
+    /// Duration, nanoseconds.
     pub const fn nanos(self) -> u64 {
         match self {
             Self::Ns400 => 400,
@@ -134,6 +136,11 @@ impl Format {
             Self::Vht => 9,
             Self::He => 11,
         }
+    }
+
+    /// Whether it has aggregates (A-MPDU).
+    pub const fn has_aggregates(self) -> bool {
+        matches!(self, Self::Ht | Self::Vht | Self::He)
     }
 
     /// The longest PSDU, bytes: of an aggregate where the format has them.
@@ -290,7 +297,7 @@ impl Vector {
         Duration::from_nanos(nanos)
     }
 
-    /// How long a PPDU of so many bytes of PSDU is in the air. In the band of 2.4 GHz all but DSSS have
+    /// Airtime of a PPDU of so many bytes of PSDU. In the band of 2.4 GHz all but DSSS have
     /// a silence of 6 us behind it, which [`Timing`](crate::Timing) has in the gap.
     pub fn duration(&self, bytes: u32) -> Duration {
         let bits = 8 * u64::from(bytes);
@@ -311,8 +318,7 @@ impl Vector {
 
     /// The most bytes of PSDU in a PPDU that is in the air for at most so long.
     pub fn max_bytes(&self, duration: Duration) -> u32 {
-        let room =
-            duration.min(MAX_PPDU_DURATION).saturating_sub(self.preamble()).as_nanos() as u64;
+        let room = duration.min(MAX_DURATION).saturating_sub(self.preamble()).as_nanos() as u64;
         if self.format == Format::Dsss {
             let kbps = u64::from(DSSS_KBPS[usize::from(self.mcs.min(3))]);
             let bytes = room / 1_000 * kbps / 8_000;

@@ -1,18 +1,19 @@
-//! Sums attempts up: by station and direction, and over time.
+//! Sums of attempts by station and direction, and over time.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_wifi::{Address, Frame, FrameKind, What};
+use airlane_wifi::{Address, Frame, FrameExchange, What};
 
-use super::attempt::{Air, Attempt, Direction};
+use super::attempt::{Airtime, Attempt};
 use super::attempts::Attempts;
 use super::series::{Bins, MAX_BINS, Series};
 use super::usage::{StationUse, Use};
 use crate::decode::Transmission;
 
-/// How the account is kept.
+/// Options of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The width of bins of time, as long as there are few enough of them.
@@ -28,7 +29,7 @@ impl Default for Options {
     }
 }
 
-/// How long a station counts as active behind its last MPDU of more than 200 bytes.
+/// Time that a station counts as active behind its last MPDU of more than 200 bytes.
 const ACTIVE: Duration = Duration::from_secs(1);
 
 /// Interfaces that are told apart at a time.
@@ -38,36 +39,44 @@ const MAX_INTERFACES: usize = 64;
 /// used the air.
 ///
 /// Memory is bounded: stations beyond the limit share an entry, and bins of time become wider.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Account {
     options: Options,
     /// By interface: what one hears does not answer what another does.
     attempts: BTreeMap<u32, Attempts>,
     stations: BTreeMap<Address, StationUse>,
     access_points: BTreeSet<Address>,
-    nobody: Use,
-    beyond: Use,
-    air: Air,
-    /// From the first transmission's beginning to the last one's end.
+    /// The first transmission's beginning and the last one's end.
     span: Option<(Time, Time)>,
     bins: Option<Bins>,
-    charged: Series,
-    bare: Series,
-    inferred: Series,
     active: ActiveStations,
-    transmissions: u64,
-    assumed: u64,
     interfaces: BTreeSet<u32>,
+    /// Sums so far.
+    summary: AirSummary,
 }
 
-/// How many stations are active, second by second.
+/// One of the three directions of a station.
+type Way = fn(&mut StationUse) -> &mut Use;
+
+/// Seconds of air per bin of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AirSeries {
+    /// Airtime with contention.
+    pub with_contention: Series,
+    /// Airtime without contention.
+    pub without_contention: Series,
+    /// Airtime that was inferred.
+    pub inferred: Series,
+}
+
+/// Number of active stations, second by second.
 #[derive(Clone, Debug, Default)]
 struct ActiveStations {
     second: u64,
     now: BTreeSet<Address>,
     /// Stations, summed over seconds.
     sum: u64,
-    most: usize,
+    max: usize,
     /// The first second that counts.
     first: u64,
     /// Station seconds per bin, and the seconds of a bin.
@@ -75,41 +84,37 @@ struct ActiveStations {
     seconds: u64,
 }
 
-/// What the air was used for.
-#[derive(Clone, Debug, PartialEq)]
+/// Summary of an account: who used the air.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AirSummary {
-    /// From the beginning of the first transmission to the end of the last.
+    /// Time from the beginning of the first transmission to the end of the last.
     pub span: Duration,
     /// Transmissions (PPDUs) heard.
     pub transmissions: u64,
-    /// Of these, how many did not say at which rate they were sent.
+    /// Number of these that did not say at which rate they were sent.
     pub rate_assumed: u64,
     /// Interfaces that heard them, up to 64.
     pub interfaces: usize,
-    /// What all attempts cost.
-    pub air: Air,
+    /// Airtime of all attempts.
+    pub air: Airtime,
     /// The utilisation U: air charged over the span, at most 1.
     pub utilisation: f64,
-    /// The same without contention.
-    pub bare_utilisation: f64,
+    /// Utilisation without contention.
+    pub utilisation_without_contention: f64,
     /// Stations, those that used most first.
     pub stations: Vec<StationUse>,
-    /// What nobody can be charged with: what was not decoded, or came damaged.
-    pub nobody: Use,
-    /// What stations beyond the limit used.
-    pub beyond: Use,
-    /// Stations with an MPDU of more than 200 bytes in a second: the mean over seconds, and the most.
-    pub active_mean: f64,
-    /// The most of them in any second.
-    pub active_most: usize,
+    /// Attempts that unattributed can be charged with: not decoded, or damaged.
+    pub unattributed: Use,
+    /// Attempts of stations beyond the limit.
+    pub further: Use,
+    /// Stations with an MPDU of more than 200 bytes in a second, mean over seconds.
+    pub mean_active: f64,
+    /// Number of them in the second with the most.
+    pub max_active: usize,
     /// The width of bins of time.
     pub bin: Duration,
-    /// Seconds of air charged, per bin.
-    pub charged: Series,
-    /// The same without contention.
-    pub bare: Series,
-    /// Seconds of air inferred, per bin.
-    pub inferred: Series,
+    /// Seconds of air, per bin.
+    pub over_time: AirSeries,
     /// Active stations, mean per bin of their own; later bins have none.
     pub active: Vec<f64>,
     /// The width of these bins, whole seconds.
@@ -120,46 +125,29 @@ impl AirSummary {
     /// Whether more was in the air than one channel has room for: times are wrong, several channels or
     /// interfaces are in the account, or stations sent at the same time.
     pub fn is_impossible(&self) -> bool {
-        self.air.bare() > self.span
+        self.air.without_contention() > self.span
     }
 
-    /// What was charged as a part of the span, 0 to 1; `None` if more was in the air than there was time, or
-    /// nothing was captured. Contention is charged with what it takes on average, so that it is cut to the
-    /// whole.
-    pub fn share(&self, air: &Air) -> Option<f64> {
+    /// Airtime with contention as a part of the span, 0 to 1; `None` if more was in the air than there was
+    /// time, or nothing was captured. Contention is charged with what it takes on average, so that it is cut
+    /// to the whole.
+    pub fn share(&self, air: &Airtime) -> Option<f64> {
         let span = self.span.as_secs_f64();
         let is_known = span > 0.0 && !self.is_impossible();
-        is_known.then(|| (air.charged().as_secs_f64() / span).min(1.0))
+        is_known.then(|| (air.with_contention().as_secs_f64() / span).min(1.0))
     }
 }
 
 impl Account {
     /// An empty one.
     pub fn new(options: Options) -> Self {
-        Self {
-            options,
-            attempts: BTreeMap::new(),
-            stations: BTreeMap::new(),
-            access_points: BTreeSet::new(),
-            nobody: Use::default(),
-            beyond: Use::default(),
-            air: Air::default(),
-            span: None,
-            bins: None,
-            charged: Series::default(),
-            bare: Series::default(),
-            inferred: Series::default(),
-            active: ActiveStations::default(),
-            transmissions: 0,
-            assumed: 0,
-            interfaces: BTreeSet::new(),
-        }
+        Self { options, ..Self::default() }
     }
 
     /// Takes a transmission.
     pub fn add(&mut self, transmission: &Transmission) {
-        self.transmissions += 1;
-        self.assumed += u64::from(transmission.is_rate_assumed);
+        self.summary.transmissions += 1;
+        self.summary.rate_assumed += u64::from(transmission.is_rate_assumed);
         if self.interfaces.len() < MAX_INTERFACES {
             self.interfaces.insert(transmission.interface);
         }
@@ -167,8 +155,10 @@ impl Account {
         let (first, last) = self.span.unwrap_or((begin, end));
         self.span = Some((first.min(begin), last.max(end)));
         if let What::Frames { frames, .. } = &transmission.heard.what {
-            for frame in frames {
-                self.learn(frame);
+            for access_point in frames.iter().filter_map(Frame::access_point) {
+                if self.access_points.len() < self.options.stations {
+                    self.access_points.insert(access_point);
+                }
             }
             if let Some(from) = frames.first().and_then(|frame| frame.transmitter) {
                 let signal = transmission.signal_dbm;
@@ -182,18 +172,18 @@ impl Account {
         if all.len() >= MAX_INTERFACES && !all.contains_key(&transmission.interface) {
             // The numbers of a file's sections grow: the lowest is over.
             if let Some((_, mut over)) = all.pop_first() {
-                over.finish(|attempt| self.charge(&attempt));
+                over.finish(|attempt| self.charge(attempt));
             }
         }
         let attempts = all.entry(transmission.interface).or_default();
-        attempts.push(transmission, |attempt| self.charge(&attempt));
+        attempts.push(transmission, |attempt| self.charge(attempt));
         self.attempts = all;
     }
 
     /// Charges the last attempt, and sums up.
     pub fn finish(mut self) -> AirSummary {
         for mut attempts in std::mem::take(&mut self.attempts).into_values() {
-            attempts.finish(|attempt| self.charge(&attempt));
+            attempts.finish(|attempt| self.charge(attempt));
         }
         let (first, last) = self.span.unwrap_or_default();
         let span = last.since(first);
@@ -207,41 +197,19 @@ impl Account {
         for station in &mut stations {
             station.is_access_point = self.access_points.contains(&station.address);
         }
-        stations.sort_by(|a, b| {
-            b.air().charged().cmp(&a.air().charged()).then(a.address.cmp(&b.address))
-        });
+        stations.sort_by_key(|station| (Reverse(station.air().with_contention()), station.address));
         AirSummary {
             span,
-            transmissions: self.transmissions,
-            rate_assumed: self.assumed,
             interfaces: self.interfaces.len(),
-            air: self.air,
-            utilisation: share(self.air.charged()),
-            bare_utilisation: share(self.air.bare()),
+            utilisation: share(self.summary.air.with_contention()),
+            utilisation_without_contention: share(self.summary.air.without_contention()),
             stations,
-            nobody: self.nobody,
-            beyond: self.beyond,
-            active_mean: self.active.sum as f64 / span.as_secs_f64().ceil().max(1.0),
-            active_most: self.active.most,
+            mean_active: self.active.sum as f64 / span.as_secs_f64().ceil().max(1.0),
+            max_active: self.active.max,
             bin,
-            charged: self.charged,
-            bare: self.bare,
-            inferred: self.inferred,
             active,
             active_bin,
-        }
-    }
-
-    fn learn(&mut self, frame: &Frame) {
-        let is_data = matches!(frame.kind, FrameKind::QosData | FrameKind::Data | FrameKind::Null);
-        let Some(bssid) = frame.bssid.filter(|bssid| !bssid.is_group()) else { return };
-        let shows = frame.kind == FrameKind::Beacon
-            || (is_data && (frame.is_down || frame.receiver == bssid));
-        if shows
-            && !self.access_points.contains(&bssid)
-            && self.access_points.len() < self.options.stations
-        {
-            self.access_points.insert(bssid);
+            ..self.summary
         }
     }
 
@@ -254,53 +222,53 @@ impl Account {
         Some(self.stations.entry(address).or_insert_with(|| StationUse::new(address)))
     }
 
-    fn charge(&mut self, attempt: &Attempt) {
-        self.air += attempt.air;
-        let (charged, from) = (attempt.air.charged(), attempt.at);
+    fn charge(&mut self, attempt: &Attempt<'_>) {
+        self.summary.air += attempt.air;
+        let FrameExchange { begin: from, sender, receiver, .. } = *attempt.exchange;
+        let charged = attempt.air.with_contention();
         let to = from + charged;
         let bins = self.bins_until(from, to);
         let seconds = Duration::as_secs_f64;
-        bins.spread(from, to, seconds(&charged), |bin, s| self.charged.add(bin, s));
-        bins.spread(from, to, seconds(&attempt.air.bare()), |bin, s| self.bare.add(bin, s));
-        bins.spread(from, to, seconds(&attempt.air.inferred()), |bin, s| self.inferred.add(bin, s));
+        let series = &mut self.summary.over_time;
+        for (series, air) in [
+            (&mut series.with_contention, charged),
+            (&mut series.without_contention, attempt.air.without_contention()),
+            (&mut series.inferred, attempt.air.inferred()),
+        ] {
+            bins.spread(from, to, seconds(&air), |bin, s| series.add(bin, s));
+        }
         let is_point = |address: Option<Address>| {
             address.is_some_and(|address| self.access_points.contains(&address))
         };
-        let individual = attempt.receiver.filter(|receiver| !receiver.is_group());
-        let (from_point, to_point) = (is_point(attempt.sender), is_point(individual));
-        let (who, direction, network) = match (attempt.sender, individual) {
+        let individual = receiver.filter(|receiver| !receiver.is_group());
+        let (from_point, to_point) = (is_point(sender), is_point(individual));
+        let (down, up, other): (Way, Way, Way) = (|s| &mut s.down, |s| &mut s.up, |s| &mut s.other);
+        let (who, way, network) = match (sender, individual) {
             (Some(sender), Some(receiver)) if from_point && !to_point => {
-                (Some(receiver), Direction::Down, Some(sender))
+                (Some(receiver), down, Some(sender))
             }
-            (Some(sender), receiver) if to_point && !from_point => {
-                (Some(sender), Direction::Up, receiver)
-            }
+            (Some(sender), receiver) if to_point && !from_point => (Some(sender), up, receiver),
             // An ACK was heard of it, which does not say who it is from: a station talks to its network.
-            (Some(sender), None) if attempt.receiver.is_none() && !from_point => {
+            (Some(sender), None) if receiver.is_none() && !from_point => {
                 let network = self.stations.get(&sender).and_then(|station| station.network);
-                let direction = network.map_or(Direction::Other, |_| Direction::Up);
-                (Some(sender), direction, network)
+                (Some(sender), network.map_or(other, |_| up), network)
             }
-            (sender, _) => (sender, Direction::Other, None),
+            (sender, _) => (sender, other, None),
         };
         let Some(who) = who else {
-            self.nobody.add(attempt);
+            self.summary.unattributed.add(attempt);
             return;
         };
-        if attempt.is_active {
+        if attempt.is_active() {
             let station = if from_point { individual } else { Some(who) };
-            self.note_active(attempt.at, station);
+            self.note_active(from, station);
         }
         let Some(station) = self.station(who) else {
-            self.beyond.add(attempt);
+            self.summary.further.add(attempt);
             return;
         };
         station.network = network.or(station.network);
-        match direction {
-            Direction::Down => station.down.add(attempt),
-            Direction::Up => station.up.add(attempt),
-            Direction::Other => station.other.add(attempt),
-        }
+        way(station).add(attempt);
         bins.spread(from, to, seconds(&charged), |bin, s| station.over_time.add(bin, s));
     }
 
@@ -309,8 +277,9 @@ impl Account {
         let width = self.options.bin.max(Duration::from_millis(1));
         let bins = self.bins.get_or_insert(Bins { start: from, width });
         for _ in 0..bins.widen(to) {
-            let all = [&mut self.charged, &mut self.bare, &mut self.inferred];
-            all.into_iter().for_each(Series::fold);
+            let AirSeries { with_contention, without_contention, inferred } =
+                &mut self.summary.over_time;
+            [with_contention, without_contention, inferred].into_iter().for_each(Series::fold);
             self.stations.values_mut().for_each(|station| station.over_time.fold());
         }
         *bins
@@ -339,7 +308,7 @@ impl ActiveStations {
         }
         let count = self.now.len();
         self.sum += count as u64;
-        self.most = self.most.max(count);
+        self.max = self.max.max(count);
         if count > 0 {
             let since = self.second.saturating_sub(self.first);
             self.seconds = self.seconds.max(1);

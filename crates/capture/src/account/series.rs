@@ -1,4 +1,4 @@
-//! Figures over time, in a bounded number of bins.
+//! Amounts over time, in a bounded number of bins.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use airlane_base::Time;
 /// The most bins: when more are needed, each becomes twice as wide.
 pub(super) const MAX_BINS: usize = 1_024;
 
-/// Seconds of something per bin of time.
+/// Amounts per bin of time, such as seconds of air.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     values: Vec<f64>,
 }
 
 impl Series {
-    /// What is in each bin; later bins are empty.
+    /// The amount in each bin; later bins are empty.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -41,7 +41,7 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    /// How often bins have to be made twice as wide for `until` to be in one.
+    /// Number of times that bins have to be made twice as wide for `until` to be in one.
     pub(super) fn widen(&mut self, until: Time) -> u32 {
         let mut times = 0;
         while self.place(until) >= MAX_BINS {

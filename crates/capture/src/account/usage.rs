@@ -1,47 +1,48 @@
-//! What one station used.
+//! Use of the air by station.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use airlane_wifi::{Address, Vector};
 
-use super::attempt::{Air, Attempt};
+use super::attempt::{Airtime, Attempt};
 use super::series::Series;
 
 /// Ways of sending are told apart up to this number per station and direction.
 const MAX_VECTORS: usize = 128;
 
-/// What was used in one direction.
+/// Use of the air in one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Use {
     /// Attempts to send.
     pub attempts: u64,
-    /// Attempts of which no answer was heard, although one was due.
+    /// Attempts whose answer was not heard, although one was due.
     pub unanswered: u64,
-    /// What they cost.
-    pub air: Air,
+    /// Airtime of the attempts.
+    pub air: Airtime,
     /// MPDUs heard.
     pub frames: u64,
-    /// Of these, sent again.
+    /// Of these, MPDUs that were sent again.
     pub retries: u64,
     /// Bytes of MPDUs heard.
     pub bytes: u64,
     /// Bytes of data that were inferred from air that was not heard.
     pub inferred_bytes: u64,
-    /// How long data were in the air by the way they were sent, of what was heard.
+    /// Airtime of data by vector, of what was heard.
     pub vectors: BTreeMap<Vector, Duration>,
 }
 
 impl Use {
-    pub(super) fn add(&mut self, attempt: &Attempt) {
+    pub(super) fn add(&mut self, attempt: &Attempt<'_>) {
         self.attempts += 1;
         self.unanswered += u64::from(attempt.is_unanswered);
         self.air += attempt.air;
-        self.frames += u64::from(attempt.frames);
-        self.retries += u64::from(attempt.retries);
-        self.bytes += attempt.bytes;
         self.inferred_bytes = self.inferred_bytes.saturating_add(attempt.inferred_bytes);
-        if let (true, Some(vector)) = (attempt.is_data, attempt.vector)
+        let Some(ppdu) = &attempt.exchange.ppdu else { return };
+        self.frames += u64::from(ppdu.mpdus);
+        self.retries += u64::from(ppdu.retries);
+        self.bytes += ppdu.bytes;
+        if let (true, Some(vector)) = (attempt.is_data, ppdu.vector)
             && (self.vectors.len() < MAX_VECTORS || self.vectors.contains_key(&vector))
         {
             *self.vectors.entry(vector).or_default() += attempt.ppdu;
@@ -56,7 +57,7 @@ impl Use {
         (whole > 0.0).then(|| self.vectors.iter().map(weighted).sum::<f64>() / whole)
     }
 
-    /// How data were sent most of the time.
+    /// Vector of most of the data, by airtime.
     pub fn usual(&self) -> Option<Vector> {
         self.vectors.iter().max_by_key(|(_, air)| **air).map(|(vector, _)| *vector)
     }
@@ -67,20 +68,20 @@ impl Use {
     }
 }
 
-/// What one station used; of an access point, what goes to everybody or cannot be told apart.
-#[derive(Clone, Debug, PartialEq)]
+/// Use of the air by one station; of an access point, what goes to everybody or cannot be told apart.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StationUse {
-    /// Who.
+    /// Address of the station.
     pub address: Address,
     /// Whether it is an access point.
     pub is_access_point: bool,
     /// The access point that it exchanged frames with last.
     pub network: Option<Address>,
-    /// From access points to it.
+    /// Attempts from access points to it.
     pub down: Use,
-    /// From it to access points.
+    /// Attempts from it to access points.
     pub up: Use,
-    /// From it to others: to everybody, to stations of its like, or to who knows whom.
+    /// Attempts from it to others: to everybody, to stations, or to an unknown receiver.
     pub other: Use,
     /// Frames of any kind heard from it; acknowledgements and CTS name no sender and are not in here.
     pub frames_sent: u64,
@@ -93,22 +94,11 @@ pub struct StationUse {
 
 impl StationUse {
     pub(super) fn new(address: Address) -> Self {
-        Self {
-            address,
-            is_access_point: false,
-            network: None,
-            down: Use::default(),
-            up: Use::default(),
-            other: Use::default(),
-            frames_sent: 0,
-            signal_dbm: None,
-            over_time: Series::default(),
-            signals: 0,
-        }
+        Self { address, ..Self::default() }
     }
 
-    /// What it used in all directions.
-    pub fn air(&self) -> Air {
+    /// Airtime in all directions.
+    pub fn air(&self) -> Airtime {
         let mut air = self.down.air;
         air += self.up.air;
         air += self.other.air;

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 
 use super::MAX_RECORD;
 
-/// How much is read at once, unless a record is longer.
+/// Bytes that are read at once, unless a record is longer.
 const USUAL: usize = 1 << 16;
 /// The most that may be asked for.
 const CAPACITY: usize = 2 * MAX_RECORD;
@@ -50,7 +50,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// What is ready.
+    /// Bytes that are ready.
     pub(super) fn peek(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }

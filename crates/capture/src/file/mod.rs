@@ -25,7 +25,7 @@ pub(crate) const MAX_RECORD: usize = 1 << 18;
 /// A record that claims to be longer than this says that the file is damaged.
 const DAMAGED: u64 = 1 << 26;
 
-/// How the packets of a capture begin.
+/// Link type: the header that packets of a capture begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// 802.11 behind a radiotap header: link type 127.
@@ -38,7 +38,7 @@ pub enum LinkType {
 }
 
 impl LinkType {
-    /// What a number stands for (<https://www.tcpdump.org/linktypes.html>).
+    /// The link type of a number (<https://www.tcpdump.org/linktypes.html>).
     ///
     /// # Errors
     /// If it is not of 802.11, or 802.11 behind another header; with what it is in words.
@@ -78,20 +78,20 @@ impl LinkType {
 /// One record of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// When it was captured, nanoseconds since 1970 by the capturing machine's clock; `None` where the
+    /// Time of capture, nanoseconds since 1970 by the capturing machine's clock; `None` where the
     /// file does not say.
     pub nanos: Option<u64>,
-    /// How it begins.
+    /// Its link type.
     pub link: LinkType,
-    /// On which interface of the capture: 0 where there is one. Sections of a file number theirs on.
+    /// Interface of the capture: 0 where there is one. Sections of a file number theirs on.
     pub interface: u32,
-    /// What was captured of it.
+    /// Bytes that were captured of it.
     pub bytes: &'a [u8],
-    /// How long it was, link header included: at least as long as `bytes`.
+    /// Length that it had, link header included: at least that of `bytes`.
     pub original: u32,
 }
 
-/// What a file was like.
+/// Counts of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileCounts {
     /// Records read or skipped.
@@ -179,7 +179,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// What the file was like, as far as it was read.
+    /// Counts of the file, as far as it was read.
     pub fn counts(&self) -> FileCounts {
         match &self.format {
             Format::Empty => FileCounts::default(),

@@ -87,7 +87,7 @@ impl<R: Read> Pcap<R> {
     }
 }
 
-/// What a file is that begins with these bytes.
+/// Format of a file that begins with these bytes.
 fn kind_of(magic: [u8; 4]) -> String {
     let name = match magic {
         [0x28, 0xb5, 0x2f, 0xfd] => "compressed by zstd; unpack it: zstd -d",

@@ -7,7 +7,7 @@ use super::buffer::{Buffer, Order};
 use super::{DAMAGED, FileCounts, LinkType, MAX_RECORD, Record};
 use crate::error::CaptureError;
 
-/// What a section header begins with, in either order of bytes.
+/// First bytes of a section header, in either order of bytes.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 const SECTION: u32 = 0x0a0d_0d0a;
@@ -42,16 +42,16 @@ struct Interface {
     offset_s: i64,
 }
 
-/// How long a unit of time is.
+/// Unit of time of an interface.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// So many in a second.
+    /// A part of a second.
     PerSecond(u128),
     /// Cannot be told.
     Unknown,
 }
 
-/// Where a packet is in the body of its block.
+/// The place of a packet in the body of its block.
 struct Packet {
     interface: usize,
     ticks: Option<u64>,
@@ -253,7 +253,7 @@ fn interface(body: &[u8], order: Order) -> Option<(u32, Interface)> {
     Some((link, interface))
 }
 
-/// Where a packet is in the body of its block.
+/// The place of a packet in the body of its block.
 fn packet(kind: u32, body: &[u8], order: Order, snap: u32) -> Option<Packet> {
     let header = if kind == SIMPLE_PACKET { 4 } else { 20 };
     if body.len() < header {

@@ -16,11 +16,11 @@ pub(super) struct PacketSocket(OwnedFd);
 
 /// A packet that was received.
 pub(super) struct Received {
-    /// When, nanoseconds since 1970.
+    /// Time of capture, nanoseconds since 1970.
     pub(super) nanos: Option<u64>,
-    /// How much of it is in the buffer.
+    /// Bytes of it in the buffer.
     pub(super) captured: usize,
-    /// How long it was.
+    /// Bytes that it had.
     pub(super) original: usize,
 }
 
@@ -108,7 +108,7 @@ impl PacketSocket {
         Ok(Some(Received { nanos: self.stamp(), captured, original }))
     }
 
-    /// When the packet came that was received last.
+    /// Time at which the last packet came.
     fn stamp(&self) -> Option<u64> {
         const SIOCGSTAMPNS: libc::c_ulong = 0x8907;
         // SAFETY: all bytes zero are a value of this plain structure, which lives through the call.

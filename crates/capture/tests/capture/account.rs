@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_capture::{AirSummary, Transmission, Writer};
-use airlane_wifi::{Access, Band, Exchange, FrameKind, Heard, Response, Timing, What, mac};
+use airlane_wifi::{Access, Band, FrameKind, Heard, PlannedExchange, Response, Timing, What, mac};
 
 use crate::common::{Air, CONTENTION, account, he80, read, station};
 
@@ -29,7 +29,8 @@ fn charge(mpdus: u16, is_protected: bool) -> Duration {
         2..=64 => (u32::from(mpdus) * mac::in_aggregate(bytes), Response::BlockAck64),
         _ => (u32::from(mpdus) * mac::in_aggregate(bytes), Response::BlockAck256),
     };
-    Exchange { vector: he80(), bytes, is_protected, response }.charge(&timing, &Access::BEST_EFFORT)
+    PlannedExchange { vector: he80(), bytes, is_protected, response }
+        .with_contention(&timing, &Access::BEST_EFFORT)
 }
 
 #[test]
@@ -38,9 +39,9 @@ fn a_saturated_channel_is_used_whole_whatever_the_aggregates() {
         for is_protected in [false, true] {
             let summary = account(&saturated(1, mpdus, is_protected, 300).transmissions());
             assert!((0.97..=1.0).contains(&summary.utilisation), "{mpdus}: {summary:?}");
-            assert_eq!(summary.air.charged(), 300 * charge(mpdus, is_protected), "{mpdus}");
+            assert_eq!(summary.air.with_contention(), 300 * charge(mpdus, is_protected), "{mpdus}");
             assert_eq!(summary.air.inferred(), Duration::ZERO);
-            assert!(summary.bare_utilisation < summary.utilisation);
+            assert!(summary.utilisation_without_contention < summary.utilisation);
         }
     }
 }
@@ -51,14 +52,17 @@ fn each_station_is_charged_with_its_own_air_by_direction() {
     let one = charge(16, true);
     for n in 1..=4 {
         let of = summary.stations.iter().find(|s| s.address == station(n)).expect("it was heard");
-        assert_eq!(of.down.air.charged(), u32::try_from(of.down.attempts).expect("few") * one);
+        assert_eq!(
+            of.down.air.with_contention(),
+            u32::try_from(of.down.attempts).expect("few") * one
+        );
         assert_eq!((of.down.attempts, of.up.attempts, of.other.attempts), (40, 20, 0));
-        assert_eq!(of.up.air.charged(), 20 * one);
+        assert_eq!(of.up.air.with_contention(), 20 * one);
         assert_eq!(of.network, Some(station(0)));
         assert_eq!(of.down.rate_bps().map(f64::round), Some(he80().rate().as_f64().round()));
         assert_eq!(of.down.frames, 40 * 16);
     }
-    assert_eq!((summary.active_most, summary.nobody.attempts), (4, 0));
+    assert_eq!((summary.max_active, summary.unattributed.attempts), (4, 0));
 }
 
 /// What is left of the air if some transmissions are not heard.
@@ -86,7 +90,7 @@ fn data_that_were_not_heard_are_inferred_from_rts_cts_and_block_acks() {
     let whole = account(&air.transmissions());
     let missed = without(&air, |heard, _| kind(heard) == Some(FrameKind::QosData));
     let (whole, missed) = (whole.air, missed.air);
-    assert_eq!(missed.charged(), whole.charged());
+    assert_eq!(missed.with_contention(), whole.with_contention());
     assert_eq!(missed.heard + missed.announced, whole.heard);
     assert!(missed.announced > whole.heard / 2);
 }
@@ -97,7 +101,8 @@ fn data_that_were_not_heard_are_inferred_from_block_acks_alone() {
     let whole = account(&air.transmissions());
     // Every second one came, so that sizes and rates are known.
     let missed = without(&air, |heard, n| kind(heard) == Some(FrameKind::QosData) && n % 4 < 2);
-    let ratio = missed.air.charged().as_secs_f64() / whole.air.charged().as_secs_f64();
+    let ratio =
+        missed.air.with_contention().as_secs_f64() / whole.air.with_contention().as_secs_f64();
     assert!((0.97..=1.03).contains(&ratio), "{ratio}");
     assert!(missed.air.answered > whole.air.heard / 3);
 }
@@ -107,7 +112,7 @@ fn answers_that_were_not_heard_are_waited_for() {
     let air = saturated(1, 8, false, 100);
     let whole = account(&air.transmissions());
     let missed = without(&air, |heard, _| kind(heard) == Some(FrameKind::BlockAck));
-    assert_eq!(missed.air.charged(), whole.air.charged());
+    assert_eq!(missed.air.with_contention(), whole.air.with_contention());
     let down: u64 = missed.stations.iter().map(|s| s.down.unanswered + s.up.unanswered).sum();
     assert_eq!(down, 100);
 }
@@ -125,8 +130,8 @@ fn with_a_third_of_it_missing_the_account_is_within_a_tenth() {
 fn two_hundred_stations_have_a_line_each() {
     let summary = account(&saturated(200, 2, false, 2_000).transmissions());
     let lines = summary.stations.iter().filter(|s| !s.is_access_point).count();
-    assert_eq!((lines, summary.active_most), (200, 200));
-    assert_eq!(summary.beyond.attempts, 0);
+    assert_eq!((lines, summary.max_active), (200, 200));
+    assert_eq!(summary.further.attempts, 0);
 }
 
 #[test]
@@ -137,9 +142,12 @@ fn bins_become_wider_when_there_are_many() {
         air.pause(Duration::from_secs(100));
     }
     let summary = account(&air.transmissions());
-    assert!(summary.charged.values().len() <= 1_024 && summary.bin >= Duration::from_secs(6));
-    let sum: f64 = summary.charged.values().iter().sum();
-    assert!((sum - summary.air.charged().as_secs_f64()).abs() < 1e-6);
+    assert!(
+        summary.over_time.with_contention.values().len() <= 1_024
+            && summary.bin >= Duration::from_secs(6)
+    );
+    let sum: f64 = summary.over_time.with_contention.values().iter().sum();
+    assert!((sum - summary.air.with_contention().as_secs_f64()).abs() < 1e-6);
     let active = summary.active.iter().sum::<f64>() * summary.active_bin.as_secs_f64();
     assert!(summary.active.len() <= 1_024 && (active - 100.0).abs() < 1e-6, "{active}");
     let station = &summary.stations[0];
@@ -151,8 +159,8 @@ fn what_nobody_understands_is_charged_to_nobody() {
     let heard =
         Heard { at: Time::from_millis(1), duration: Duration::from_millis(3), what: What::Energy };
     let summary = account(&[Transmission::exact(heard)]);
-    assert_eq!(summary.nobody.air.heard, Duration::from_millis(3));
-    assert_eq!(summary.nobody.air.contention, CONTENTION);
+    assert_eq!(summary.unattributed.air.heard, Duration::from_millis(3));
+    assert_eq!(summary.unattributed.air.contention, CONTENTION);
     assert_eq!(summary.utilisation, 1.0);
 }
 
@@ -164,5 +172,5 @@ fn a_capture_as_others_write_it_gives_the_same_account() {
     let whole = read(writer.finish().expect("memory takes it")).expect("a capture");
     let (plain, exact) = (account(&whole.transmissions), account(&air.transmissions()));
     assert_eq!((plain.air, plain.stations.len()), (exact.air, exact.stations.len()));
-    assert_eq!((plain.span, plain.active_most), (exact.span, exact.active_most));
+    assert_eq!((plain.span, plain.max_active), (exact.span, exact.max_active));
 }

@@ -324,7 +324,10 @@ fn aggregates_are_found_without_their_status() {
         assert_eq!(whole.transmissions.len(), 40, "{what}");
         let down = &summary.stations[0].down;
         assert_eq!((down.attempts, down.unanswered, down.frames), (20, 0, 640), "{what}");
-        assert!(summary.bare_utilisation > 0.8 && !summary.is_impossible(), "{what}: {summary:?}");
+        assert!(
+            summary.utilisation_without_contention > 0.8 && !summary.is_impossible(),
+            "{what}: {summary:?}"
+        );
         assert!(summary.share(&down.air).is_some_and(|share| share <= 1.0), "{what}");
     }
     // What is sent again, or to another, is in no such aggregate.
@@ -342,7 +345,7 @@ fn more_than_there_was_time_is_no_share() {
     let records: Vec<Record> =
         (0..50).map(|n| (0, 0, data(legacy_tap(None, OFDM), 1, 7 * n, 1_438))).collect();
     let summary = account(&read(pcap(&records)).expect("a capture").transmissions);
-    assert!(summary.is_impossible() && summary.air.bare() > summary.span);
+    assert!(summary.is_impossible() && summary.air.without_contention() > summary.span);
     assert_eq!(summary.share(&summary.stations[0].air()), None);
     assert!(summary.span < Duration::from_millis(1));
 }

@@ -81,27 +81,6 @@ pub fn he80() -> Vector {
     Vector { format: Format::He, mcs: 9, streams: 2, width: Width::Mhz80, guard: Guard::Ns800 }
 }
 
-pub fn frame(
-    kind: FrameKind,
-    receiver: Address,
-    transmitter: Option<Address>,
-    bytes: u32,
-) -> Frame {
-    Frame {
-        kind,
-        receiver,
-        transmitter,
-        bssid: None,
-        is_down: false,
-        bytes,
-        is_retry: false,
-        sequence: 0,
-        remaining: Duration::ZERO,
-        tid: 0,
-        block_ack: None,
-    }
-}
-
 /// Makes what a perfect receiver hears of attempts, one after another.
 pub struct Air {
     pub now: Time,
@@ -147,12 +126,12 @@ impl Air {
         let ppdu = vector.duration(psdu);
         if is_protected {
             let cts = control.duration(mac::CTS);
-            let mut first = frame(FrameKind::Rts, to, Some(from), mac::RTS);
+            let mut first = Frame::new(FrameKind::Rts, to, Some(from), mac::RTS);
             first.remaining = 3 * SIFS + cts + ppdu + answer;
             first.is_down = is_down;
             self.say(control, false, mac::RTS, vec![first]);
             self.pause(SIFS);
-            let mut second = frame(FrameKind::Cts, from, None, mac::CTS);
+            let mut second = Frame::new(FrameKind::Cts, from, None, mac::CTS);
             second.remaining = first.remaining - SIFS - cts;
             second.is_down = !is_down;
             self.say(control, false, mac::CTS, vec![second]);
@@ -164,12 +143,12 @@ impl Air {
             is_down,
             sequence: (start + n) & 0x0fff,
             remaining: SIFS + answer,
-            ..frame(FrameKind::QosData, to, Some(from), bytes)
+            ..Frame::new(FrameKind::QosData, to, Some(from), bytes)
         });
         self.say(vector, is_aggregate, psdu, frames.collect());
         self.sequence = (start + mpdus) & 0x0fff;
         self.pause(SIFS);
-        let mut last = frame(FrameKind::Ack, from, None, answer_bytes);
+        let mut last = Frame::new(FrameKind::Ack, from, None, answer_bytes);
         if is_aggregate {
             last.kind = FrameKind::BlockAck;
             last.transmitter = Some(to);

@@ -72,7 +72,7 @@ fn damaged_frames_are_air_but_no_stations() {
     assert_eq!((whole.counts.undamaged(), whole.counts.damaged), (1, 1));
     let summary = account(&whole.transmissions);
     assert_eq!((summary.transmissions, summary.stations.len()), (2, 1));
-    assert_eq!(summary.nobody.air.heard, summary.stations[0].other.air.heard);
+    assert_eq!(summary.unattributed.air.heard, summary.stations[0].other.air.heard);
 }
 
 #[test]

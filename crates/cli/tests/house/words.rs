@@ -31,30 +31,52 @@ const NAMES: &[&str] = &[
 const BEGINNINGS: &[&str] = &["LEAST", "LONGEST", "MOST", "SHORTEST", "least_", "most_"];
 
 /// Words that no name has in the packages of these systems, where the glossary has others.
-const PARTS: &[(&[&str], &[&str])] = &[(
-    &["host", "multipath", "tunnel"],
-    &[
-        "allowance",
-        "dark",
-        "door",
-        "express",
-        "halves",
-        "knock",
-        "lane",
-        "line",
-        "lines",
-        "patience",
-        "pulse",
-        "quiet",
-        "quota",
-        "radio",
-        "radios",
-        "stranger",
-        "strangers",
-        "trunk",
-        "trunks",
-    ],
-)];
+const PARTS: &[(&[&str], &[&str])] = &[
+    (
+        &["host", "multipath", "tunnel"],
+        &[
+            "allowance",
+            "dark",
+            "door",
+            "express",
+            "halves",
+            "knock",
+            "lane",
+            "line",
+            "lines",
+            "patience",
+            "pulse",
+            "quiet",
+            "quota",
+            "radio",
+            "radios",
+            "stranger",
+            "strangers",
+            "trunk",
+            "trunks",
+        ],
+    ),
+    (
+        &["capture", "cupid", "wifi"],
+        &[
+            "adopt",
+            "bare",
+            "charged",
+            "headless",
+            "longest",
+            "most",
+            "nobody",
+            "onlooker",
+            "orphan",
+            "orphans",
+            "patience",
+            "quiet",
+            "sealed",
+            "shortest",
+            "told",
+        ],
+    ),
+];
 
 /// Names that other programs read, or that somebody else gave.
 const KEPT: &[(&str, &str)] = &[("link", "Outlet"), ("messages", "Treatment")];
@@ -146,6 +168,7 @@ fn a_refused_name_is_seen() {
     for name in ["MOSTLY", "max_bytes", "mostly", "ConnectionLimiter"] {
         assert!(!is_refused("quic", name), "{name}");
     }
+    assert!(is_refused("cupid", "is_sealed") && !is_refused("cupid", "FrameExchange"));
 }
 
 /// The help of a verb and of those below it.

@@ -1,4 +1,4 @@
-//! What was charged to whom, over sliding windows.
+//! Airtime that stations were charged with, over sliding windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,24 @@ use super::stations::Stations;
 use super::{Direction, Estimate, EstimatorOptions, MAX_AIR, nanos};
 use crate::ring::Ring;
 
-/// The most access points, and transmitters with responses that nothing was heard before, that are kept.
+/// Number of access points, and of transmitters with unmatched ACKs, that are kept.
 const MAX_KNOWN: usize = 256;
-/// Responses without their frames are remembered up to so many per transmitter.
-const MAX_ORPHANS: f64 = 1_024.0;
+/// Number of unmatched ACKs that are remembered per transmitter.
+const MAX_UNMATCHED: f64 = 1_024.0;
 
 /// An exchange, or a part of one that was inferred, as it goes into the books.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry {
-    /// From the first to the last nanosecond that it is spread over.
+    /// The first and the last nanosecond that it is spread over.
     pub from: u64,
     pub to: u64,
-    /// Nanoseconds: charged, charged if aggregates were full, in the air, and inferred of the charge.
-    pub charged: f64,
+    /// Nanoseconds: with contention, which is the charge; charged if aggregates were full; without
+    /// contention; inferred of the charge.
+    pub charge: f64,
     pub packed: f64,
     /// All of the charge of an aggregate that took as much as it may; else 0.
     pub full: f64,
-    pub bare: f64,
+    pub airtime: f64,
     pub inferred: f64,
     /// Whose it is; nobody's if that could not be told.
     pub station: Option<Address>,
@@ -93,12 +94,12 @@ pub(super) struct Books {
     own: BTreeMap<Address, Own>,
     pub stations: Stations,
     pub flows: Flows,
-    /// All that was ever charged, and of it what is nobody's; nanoseconds.
+    /// Sum of all charges, and of those that are nobody's, nanoseconds.
     pub total: f64,
     pub anonymous: f64,
     access_points: BTreeSet<Address>,
-    /// MPDUs of a transmitter that were acknowledged but not heard, and when the last was.
-    orphans: BTreeMap<Address, (f64, u64)>,
+    /// Unmatched ACKs by transmitter of what they acknowledge, and when the last came.
+    unmatched: BTreeMap<Address, (f64, u64)>,
     exchanges: u64,
     inferences: u64,
 }
@@ -121,7 +122,7 @@ impl Books {
             total: 0.0,
             anonymous: 0.0,
             access_points: options.bssid.into_iter().collect(),
-            orphans: BTreeMap::new(),
+            unmatched: BTreeMap::new(),
             exchanges: 0,
             inferences: 0,
         }
@@ -142,9 +143,11 @@ impl Books {
         }
     }
 
-    /// Whether a station of a network counts.
-    pub fn counts_station(&self, is_foreign: bool) -> bool {
-        !(self.options.only_own_network && is_foreign)
+    /// Takes in that a large MPDU from or to a station ended at `at`, if stations of its network count.
+    pub fn big(&mut self, station: Option<Address>, is_foreign: bool, at: u64, is_heard: bool) {
+        if let Some(station) = station.filter(|_| !(self.options.only_own_network && is_foreign)) {
+            self.stations.big(station, at, is_heard);
+        }
     }
 
     pub fn learn_access_point(&mut self, address: Address) {
@@ -164,20 +167,20 @@ impl Books {
             return 0.0;
         }
         let around =
-            mac::mpdu(0, self.options.aggregation.is_sealed) + u32::from(IP_UDP_HEADER_BYTES);
+            mac::mpdu(0, self.options.aggregation.is_encrypted) + u32::from(IP_UDP_HEADER_BYTES);
         8.0 * (bytes - f64::from(around)).max(0.0)
     }
 
     pub fn enter(&mut self, entry: &Entry) {
         let Entry { from, to, .. } = *entry;
-        self.total += entry.charged;
+        self.total += entry.charge;
         if entry.is_anonymous {
-            self.anonymous += entry.charged;
+            self.anonymous += entry.charge;
         }
-        let foreign = if entry.is_foreign { entry.charged } else { 0.0 };
-        let air = [entry.charged, entry.packed, entry.bare, entry.inferred, foreign];
+        let foreign = if entry.is_foreign { entry.charge } else { 0.0 };
+        let air = [entry.charge, entry.packed, entry.airtime, entry.inferred, foreign];
         self.air.add(from, to, air);
-        self.all.add(from, to, [entry.charged, entry.packed]);
+        self.all.add(from, to, [entry.charge, entry.packed]);
         self.exchanges += 1;
         self.inferences += u64::from(entry.inferred > 0.0);
         self.attribute(entry);
@@ -187,31 +190,31 @@ impl Books {
     pub fn attribute(&mut self, entry: &Entry) {
         let Entry { from, to, .. } = *entry;
         let Some(station) = entry.station else { return };
-        self.stations.charge(station, from, to, entry.charged, entry.full);
+        self.stations.charge(station, from, to, entry.charge, entry.full);
         if let Some(own) = self.own.get_mut(&station) {
             own.goodput.add(from, to, [entry.payload]);
-            let Entry { payload, charged, packed, phy_nanos, phy_bits, exchanges, .. } = *entry;
-            own.sums.add(from, to, [payload, charged, packed, phy_nanos, phy_bits, exchanges]);
+            let Entry { payload, charge, packed, phy_nanos, phy_bits, exchanges, .. } = *entry;
+            own.sums.add(from, to, [payload, charge, packed, phy_nanos, phy_bits, exchanges]);
         }
     }
 
-    /// A response to frames of a transmitter came that were not heard.
-    pub fn orphan(&mut self, transmitter: Address, mpdus: f64, at: u64) {
-        if self.orphans.len() >= MAX_KNOWN && !self.orphans.contains_key(&transmitter) {
+    /// Takes in an unmatched ACK: one to a frame of a transmitter that was not heard.
+    pub fn unmatched_ack(&mut self, transmitter: Address, at: u64) {
+        if self.unmatched.len() >= MAX_KNOWN && !self.unmatched.contains_key(&transmitter) {
             let memory = nanos(self.options.memory);
-            self.orphans.retain(|_, (_, last)| at.saturating_sub(*last) <= memory);
-            if self.orphans.len() >= MAX_KNOWN {
+            self.unmatched.retain(|_, (_, last)| at.saturating_sub(*last) <= memory);
+            if self.unmatched.len() >= MAX_KNOWN {
                 return;
             }
         }
-        let (count, last) = self.orphans.entry(transmitter).or_insert((0.0, at));
-        *count = (*count + mpdus).min(MAX_ORPHANS);
+        let (count, last) = self.unmatched.entry(transmitter).or_insert((0.0, at));
+        *count = (*count + 1.0).min(MAX_UNMATCHED);
         *last = at;
     }
 
-    /// Takes back up to so many MPDUs of such responses: sequence numbers told of the same frames.
-    pub fn adopt(&mut self, transmitter: Address, mpdus: f64) -> f64 {
-        let Some((count, _)) = self.orphans.get_mut(&transmitter) else { return 0.0 };
+    /// Takes back up to so many unmatched ACKs: sequence numbers told of the same frames.
+    pub fn match_acks(&mut self, transmitter: Address, mpdus: f64) -> f64 {
+        let Some((count, _)) = self.unmatched.get_mut(&transmitter) else { return 0.0 };
         let taken = count.min(mpdus);
         *count -= taken;
         taken
@@ -235,28 +238,20 @@ impl Books {
         }
     }
 
-    /// The estimate of the own station.
-    pub fn estimate(&mut self, until: u64, began: Option<u64>) -> Estimate {
-        let (whole, filled) = (self.whole(until, began), self.filled(until, began));
-        self.of_station(self.options.own, (until, began), whole, filled)
-    }
-
-    /// The estimates of some of the stations that are watched.
+    /// The estimates up to `until` of stations that are watched, as if each were the own one.
     pub fn estimates(
         &mut self,
         until: u64,
         began: Option<u64>,
         stations: impl IntoIterator<Item = Address>,
-        mut tell: impl FnMut(Address, Estimate),
-    ) {
+    ) -> impl Iterator<Item = (Address, Estimate)> {
         let (whole, filled) = (self.whole(until, began), self.filled(until, began));
-        for station in stations {
-            let estimate = self.of_station(station, (until, began), whole.clone(), filled);
-            tell(station, estimate);
-        }
+        stations.into_iter().map(move |station| {
+            (station, self.of_station(station, (until, began), whole.clone(), filled))
+        })
     }
 
-    /// What the charge of all would come to if aggregates were full, as a part of what it is, over a station's
+    /// The charge of all if aggregates were full, as a part of what it is, over a station's
     /// own window.
     fn filled(&self, until: u64, began: Option<u64>) -> f64 {
         let from = until.saturating_sub(self.own_window).max(began.unwrap_or(until).min(until));
@@ -264,7 +259,7 @@ impl Books {
         if charged > 0.0 { (packed / charged).min(1.0) } else { 0.0 }
     }
 
-    /// What is the same for every station. What is its own is not in it yet.
+    /// The part of an estimate that is the same for every station.
     fn whole(&mut self, until: u64, began: Option<u64>) -> Estimate {
         let began = began.unwrap_or(until).min(until);
         let from = until.saturating_sub(self.window).max(began);
@@ -280,17 +275,12 @@ impl Books {
         Estimate {
             at: Time::from_nanos(until),
             utilisation: part(charged),
-            bare: part(bare),
+            without_contention: part(bare),
             packed: part(packed),
             foreign: part(foreign),
             inferred,
             stations: look.count,
             sharing: look.count,
-            phy: None,
-            delta: None,
-            packed_delta: None,
-            is_measured: false,
-            goodput: Rate::ZERO,
             shares: look.shares,
             utilisation_confidence: listened as f64 / self.window as f64 * heard,
             stations_confidence: if is_quiet {
@@ -298,7 +288,7 @@ impl Books {
             } else {
                 1.0 - inferred.powi(i32::try_from(look.min_heard.min(64)).unwrap_or(0))
             },
-            own_confidence: 0.0,
+            ..Estimate::default()
         }
     }
 

@@ -1,432 +1,313 @@
-//! Joins records to exchanges, and exchanges to the books.
-//!
-//! What follows within SIFS belongs to the same exchange, or begins the next one of the same transmit
-//! opportunity. The duration field says how long an exchange goes on, whether or not its other frames are
-//! heard; a response says that something came before it.
+//! Exchanges as they go on: whose they are, and what of them was not heard.
 
+use airlane_base::Time;
 use airlane_wifi::{
-    Access, Address, Format, Frame, FrameKind, Timing, Vector, What, contention, mac,
+    Access, Address, Exchanges, Frame, FrameExchange, FrameKind, Part, PartKind, Precision, Role,
+    Timing, Vector, What, contention, mac,
 };
 
-use super::books::Books;
-use super::flows::{Key, Missed, Ppdu};
+use super::association::ByDuration;
+use super::books::{Books, Entry};
+use super::flows::{Key, Missed, PpduSize};
 use super::missed::infer;
-use super::part::{Part, acknowledges, category_of, fitting, highest};
+use super::nanos;
 use super::unread::Unread;
-use super::{MAX_AIR, nanos};
 
-/// How far an exchange has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// RTS or CTS.
-    Protection,
-    /// Data, or whatever wants a response.
-    Data,
-    /// The response.
-    Response,
-}
-
-/// The exchange that goes on.
-#[derive(Clone, Debug)]
-pub(super) struct Open {
-    pub(super) start: u64,
-    /// The end of what was heard, and of what was announced.
-    pub(super) end: u64,
-    pub(super) announced: u64,
-    pub(super) phase: Phase,
-    /// It follows another within SIFS: nobody contended for it.
-    pub(super) continues: bool,
-    pub(super) access: Access,
-    /// Who sends the data, and to whom, as far as it is known.
-    pub(super) from: Option<Address>,
-    pub(super) to: Option<Address>,
-    pub(super) station: Option<Address>,
-    pub(super) is_foreign: bool,
-    /// Nothing of it was made out.
-    pub(super) is_anonymous: bool,
-    /// What was not heard in front of it, nanoseconds.
-    pub(super) missing: u64,
-    pub(super) flow: Option<Key>,
-    /// The PPDU, if its PHY header alone was made out.
-    pub(super) unread: Option<Unread>,
-    pub(super) mpdus: f64,
-    pub(super) data: f64,
-    pub(super) payload: f64,
-    /// Numbers of the frames that this payload is of.
-    pub(super) numbers: Vec<u16>,
-    pub(super) phy_nanos: f64,
-    pub(super) phy_bits: f64,
-}
-
+/// Puts transmissions together to exchanges, and enters these into the books.
 #[derive(Clone, Debug)]
 pub(super) struct Joiner {
+    exchanges: Exchanges<ByDuration>,
+    meter: Meter,
+}
+
+/// Measures the exchange that goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Meter {
     pub(super) timing: Timing,
+    pub(super) association: ByDuration,
+    /// Nanoseconds of SIFS, and of RTS, CTS and ACK at 24 Mbit/s, the usual rate of control frames.
     pub(super) sifs: u64,
-    /// A gap up to this is SIFS: below the shortest that contending leaves.
-    within: u64,
-    /// Of RTS, CTS and ACK at 24 Mbit/s, the usual rate of control frames.
     rts: u64,
-    cts: u64,
+    pub(super) cts: u64,
     pub(super) ack: u64,
-    pub(super) open: Option<Open>,
-    /// The end of the last exchange that went into the books.
+    pub(super) tally: Tally,
+    /// End of the last exchange that went into the books.
     pub(super) last_end: u64,
+}
+
+/// The exchange that goes on, as it will be charged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    /// Beginning and end of what was heard.
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// It follows another within SIFS: nobody contended for it.
+    pub(super) is_continuation: bool,
+    access: Option<Access>,
+    /// Nanoseconds in front of it that were not heard.
+    pub(super) missing: u64,
+    pub(super) flow: Option<Key>,
+    /// The PPDU, if its PHY header alone was decoded.
+    unread: Option<Unread>,
+    /// MPDUs of the PPDU, and nanoseconds of their data.
+    pub(super) mpdus: f64,
+    pub(super) data: f64,
+    /// Sequence numbers of the frames that have its payload.
+    numbers: Vec<u16>,
+    /// Its entry in the books as far as it is known: whose it is, payload, PHY rate.
+    pub(super) entry: Entry,
 }
 
 impl Joiner {
     pub fn new(timing: Timing) -> Self {
         let control = |bytes| nanos(Vector::ofdm(4).duration(bytes));
-        Self {
+        let association = ByDuration::new(&timing);
+        let meter = Meter {
             timing,
+            association,
             sifs: nanos(timing.sifs),
-            within: nanos(timing.sifs + timing.slot / 2),
             rts: control(mac::RTS),
             cts: control(mac::CTS),
             ack: control(mac::ACK),
-            open: None,
+            tally: Tally::default(),
             last_end: 0,
-        }
+        };
+        Self { exchanges: Exchanges::new(association), meter }
     }
 
-    /// What is over at `now` goes into the books.
+    /// Enters into the books what is over at `now`.
     pub fn settle(&mut self, books: &mut Books, now: u64) {
-        let is_over = |open: &Open| now > open.end.max(open.announced).saturating_add(self.within);
-        if self.open.as_ref().is_some_and(is_over) {
-            self.close(books);
+        let now = Time::from_nanos(now);
+        let Self { exchanges, meter } = self;
+        if exchanges.latest().is_some_and(|open| meter.association.is_over(open, now)) {
+            for over in exchanges.finish() {
+                meter.close(books, &over, over.announced);
+            }
         }
     }
 
     pub fn hear(&mut self, books: &mut Books, start: u64, end: u64, what: &What) {
-        let part = Part::of(what);
-        let joins = self.open.as_ref().is_some_and(|open| self.belongs(open, &part, (start, end)));
-        if !joins {
-            let continues = self.finish(books, start);
-            let access = part.category();
-            self.open = Some(Open {
-                start,
-                end,
-                announced: end,
-                phase: Phase::Data,
-                continues,
-                access,
-                from: None,
-                to: None,
-                station: None,
-                is_foreign: false,
-                is_anonymous: true,
-                missing: 0,
-                flow: None,
-                unread: None,
-                mpdus: 0.0,
-                data: 0.0,
-                payload: 0.0,
-                numbers: Vec::new(),
-                phy_nanos: 0.0,
-                phy_bits: 0.0,
-            });
+        let (begin, until) = (Time::from_nanos(start), Time::from_nanos(end));
+        let part = Part::new(begin, until, Precision::Exact, what);
+        let Self { exchanges, meter } = self;
+        let placement = exchanges.push(&part);
+        let role = placement.role;
+        let is_continuation =
+            placement.before.is_some_and(|over| meter.close_before(books, &over, begin));
+        let Some(exchange) = exchanges.latest() else { return };
+        if role.is_none() {
+            meter.tally = Tally { start, end, is_continuation, ..Tally::default() };
         }
-        let last_end = self.last_end;
-        let Some(mut open) = self.open.take() else { return };
-        open.start = open.start.min(start.max(last_end.min(open.start)));
-        self.read(books, &mut open, &part, (start, end), joins);
-        open.end = open.end.max(end);
-        self.open = Some(open);
+        let tally = &mut meter.tally;
+        tally.start = tally.start.min(start.max(meter.last_end.min(tally.start)));
+        meter.read(books, exchange, &part, role);
+        meter.tally.end = meter.tally.end.max(end);
     }
+}
 
-    /// Whether a record belongs to the exchange that goes on.
-    fn belongs(&self, open: &Open, part: &Part<'_>, (start, end): (u64, u64)) -> bool {
-        let follows = start <= open.end.saturating_add(self.within);
-        let is_announced = start <= open.announced.saturating_add(self.within);
-        if !follows && !is_announced {
-            return false;
-        }
-        match part {
-            // It overlaps, or is the part that comes next.
-            Part::Unknown(_) if start < open.end => {
-                // What goes on longer than a PPDU that is known is another one, which it collided with.
-                open.is_anonymous || end <= open.end
-            }
-            Part::Unknown(_) => open.phase != Phase::Response,
-            Part::Rts(_) => false,
-            Part::Cts(_) => open.phase == Phase::Protection && follows,
-            Part::Ack(frame) | Part::BlockAck(frame) => {
-                open.phase != Phase::Response && open.from.is_none_or(|from| from == frame.receiver)
-            }
-            Part::Data(_, _, frames) => {
-                let first = &frames[0];
-                // Behind RTS and a CTS that was not heard; later it is another attempt.
-                let latest = open.end + 2 * self.sifs + self.cts + self.within;
-                open.phase == Phase::Protection
-                    && start <= latest
-                    && open.from.is_none_or(|from| Some(from) == first.transmitter)
-            }
-        }
+impl Tally {
+    /// Access category; best effort as long as none is known.
+    pub(super) fn access(&self) -> Access {
+        self.access.unwrap_or(Access::BEST_EFFORT)
     }
+}
 
-    /// Another exchange begins at `start`. Returns whether it is one of the same transmit opportunity.
-    fn finish(&mut self, books: &mut Books, start: u64) -> bool {
-        let Some(open) = &mut self.open else { return false };
-        let until = open.end.max(open.announced);
-        let follows = start >= until.saturating_sub(self.within / 4)
-            && start <= until.saturating_add(self.within);
-        if start < open.announced && !follows {
-            // Somebody else sends while it should go on: it did not. RTS without CTS keeps the air for as
-            // long as a CTS would have taken.
-            let cut = match open.phase {
-                Phase::Protection => open.end + self.sifs + self.cts,
-                _ => open.announced,
-            };
-            open.announced = cut.min(start).max(open.end);
-        }
-        let was_whole = open.phase != Phase::Protection;
-        self.close(books);
-        follows && was_whole
-    }
-
-    /// Takes a record into the exchange.
+impl Meter {
+    /// Takes in a part of an exchange; without a role it begins the exchange.
     fn read(
         &mut self,
         books: &mut Books,
-        open: &mut Open,
+        exchange: &FrameExchange,
         part: &Part<'_>,
-        (start, end): (u64, u64),
-        joins: bool,
+        role: Option<Role>,
     ) {
-        let mut announce = |frame: &Frame| {
-            let remaining = nanos(frame.remaining).min(MAX_AIR);
-            open.announced = open.announced.max(end.saturating_add(remaining));
+        match part.kind {
+            PartKind::Unread => {
+                if role != Some(Role::Response) && self.tally.flow.is_none() {
+                    let (airtime, end) = (part.duration(), part.end.as_nanos());
+                    let unread = part.vector.map(|vector| Unread { vector, airtime, end });
+                    self.tally.unread = self.tally.unread.or(unread);
+                }
+            }
+            PartKind::Cts(_) if role.is_some() => {}
+            PartKind::Rts(_) | PartKind::Cts(_) => {
+                if exchange.rts.is_none() {
+                    self.tally.missing = self.room().min(self.rts + self.sifs);
+                }
+                self.attribute(books, exchange);
+            }
+            PartKind::Response(frame) => self.answered(books, exchange, frame),
+            PartKind::Ppdu { frames, .. } => self.sent(books, exchange, frames),
+        }
+    }
+
+    /// Free air in front of the exchange, nanoseconds.
+    fn room(&self) -> u64 {
+        self.tally.start.saturating_sub(self.last_end)
+    }
+
+    /// Cost of contending as the exchange did, nanoseconds.
+    fn contention(&self) -> f64 {
+        nanos(contention(&self.timing, &self.tally.access())) as f64
+    }
+
+    /// Finds out whose exchange it is, by who takes part.
+    fn attribute(&mut self, books: &Books, exchange: &FrameExchange) {
+        let is_station = |a: &Address| !a.is_group() && !books.is_access_point(*a);
+        let found = match (exchange.sender, exchange.receiver) {
+            (Some(from), Some(to)) => [from, to].into_iter().find(is_station),
+            (from, _) => from.filter(is_station),
         };
-        match part {
-            Part::Unknown(vector) => {
-                let is_response = joins && open.phase == Phase::Data && start >= open.end;
-                if is_response {
-                    open.phase = Phase::Response;
-                } else if open.flow.is_none() {
-                    let unread = vector.map(|vector| Unread { vector: *vector, start, end });
-                    open.unread = open.unread.or(unread);
-                }
-                if open.phase == Phase::Protection {
-                    open.phase = Phase::Data;
-                }
-            }
-            Part::Rts(frame) => {
-                announce(frame);
-                open.phase = Phase::Protection;
-                self.parties(books, open, frame.transmitter, Some(frame.receiver));
-            }
-            Part::Cts(frame) => {
-                announce(frame);
-                open.phase = Phase::Protection;
-                if !joins {
-                    open.missing = self.room(start).min(self.rts + self.sifs);
-                    self.parties(books, open, Some(frame.receiver), None);
-                }
-            }
-            Part::Ack(frame) => {
-                announce(frame);
-                self.answered(books, open, frame, None, start, joins);
-            }
-            Part::BlockAck(frame) => {
-                announce(frame);
-                self.answered(books, open, frame, frame.transmitter, start, joins);
-            }
-            Part::Data(vector, is_aggregate, frames) => {
-                frames.iter().take(1).for_each(&mut announce);
-                self.sent(books, open, vector, *is_aggregate, frames, (start, end), joins);
-            }
-        }
+        self.tally.entry.station = self.tally.entry.station.or(found);
     }
 
-    /// The free air in front of `start`.
-    fn room(&self, start: u64) -> u64 {
-        start.saturating_sub(self.last_end)
-    }
-
-    /// Who takes part, and so whose exchange it is.
-    fn parties(&self, books: &Books, open: &mut Open, from: Option<Address>, to: Option<Address>) {
-        open.is_anonymous = false;
-        open.from = open.from.or(from);
-        open.to = open.to.or(to);
-        let end = |address: &Address| !address.is_group() && !books.is_access_point(*address);
-        if let (Some(from), Some(to)) = (open.from, open.to) {
-            open.station = open.station.or([from, to].into_iter().find(end));
-        } else if let Some(known) = open.from.filter(end) {
-            open.station = open.station.or(Some(known));
-        }
-    }
-
-    /// A response came: of the exchange, or of frames that were not heard.
-    fn answered(
-        &mut self,
-        books: &mut Books,
-        open: &mut Open,
-        frame: &Frame,
-        by: Option<Address>,
-        start: u64,
-        joins: bool,
-    ) {
-        let answers = joins && open.phase == Phase::Data;
-        open.phase = Phase::Response;
-        let unread = open.unread.filter(|_| answers);
-        if answers && !open.is_anonymous && unread.is_none() {
+    /// Takes in a response: of the exchange, or of frames that were not heard.
+    fn answered(&mut self, books: &mut Books, exchange: &FrameExchange, frame: &Frame) {
+        let unread = self.tally.unread.filter(|_| exchange.ppdu.is_some());
+        let is_read =
+            exchange.is_protected() || exchange.ppdu.as_ref().is_some_and(|p| p.first.is_some());
+        if exchange.ppdu.is_some() && is_read && unread.is_none() {
             // Of what was heard. What did not come is sent again.
-            if let Some(block) = frame.block_ack.filter(|_| !open.numbers.is_empty()) {
-                let came = open.numbers.iter().filter(|number| acknowledges(&block, **number));
-                open.payload *= came.count() as f64 / open.numbers.len() as f64;
+            let numbers = &self.tally.numbers;
+            if let Some(block) = frame.block_ack.filter(|_| !numbers.is_empty()) {
+                let came = numbers.iter().filter(|number| block.acknowledges(**number));
+                self.tally.entry.payload *= came.count() as f64 / numbers.len() as f64;
             }
             return;
         }
+        self.attribute(books, exchange);
         // RTS told who, though an ACK does not.
-        let by = by.or(if joins { open.to } else { None });
-        self.parties(books, open, Some(frame.receiver), by);
-        if let (Some(unread), Some(by), Some(block)) = (unread, by, frame.block_ack) {
-            let parties = (open.station, open.is_foreign);
-            let told = unread.told(books, parties, (frame.receiver, by, frame.tid), &block);
-            if let Some(told) = told {
-                open.flow = Some(told.key);
-                (open.mpdus, open.data, open.payload) = (told.mpdus, told.data, told.payload);
-                open.phy_nanos = told.airtime;
-                open.phy_bits = told.airtime / 1e9 * unread.vector.rate().as_f64();
+        let by = frame.transmitter.or(exchange.receiver);
+        match (unread, by, frame.block_ack) {
+            (Some(unread), Some(by), Some(block)) => {
+                let key = (frame.receiver, by, frame.tid);
+                unread.acknowledged(books, &mut self.tally, key, &block);
             }
-            return;
+            _ => self.unheard(books, exchange, frame),
         }
+    }
+
+    /// Takes in a response to frames that were not heard.
+    fn unheard(&mut self, books: &mut Books, exchange: &FrameExchange, frame: &Frame) {
+        let by = frame.transmitter.or(exchange.receiver);
         let latest = books.flows.latest(frame.receiver, by);
         let Some((key, flow)) = latest.and_then(|key| Some((key, books.flows.get(key)?))) else {
             return;
         };
-        let (mut mpdus, mut before) = (flow.mpdus, 0.0);
-        match (frame.block_ack, by) {
-            (Some(block), Some(_)) => {
-                let Some(highest) = highest(&block) else { return };
-                let ahead = flow
-                    .expected
-                    .map(|expected| (highest + 1).wrapping_sub(expected) & 0xfff)
-                    .filter(|&ahead| ahead < 2_048);
-                let fresh = ahead.map_or(flow.fresh, |n| f64::from(n).min(block.count().into()));
-                // What it acknowledges beyond its own bitmap came in exchanges before.
-                before = ahead.map_or(0.0, |n| f64::from(n) - fresh);
-                mpdus = fresh * flow.mpdus / flow.fresh.max(1.0);
-                flow.on_acknowledged(highest);
-            }
-            _ => mpdus = mpdus.max(1.0),
+        let (mut mpdus, mut before) = (flow.usual.mpdus.max(1.0), 0.0);
+        if let (Some(block), Some(_)) = (frame.block_ack, by) {
+            let Some(highest) = block.highest() else { return };
+            let ahead = flow
+                .expected
+                .map(|expected| (highest + 1).wrapping_sub(expected) & 0xfff)
+                .filter(|&ahead| ahead < 2_048);
+            let fresh = ahead.map_or(flow.fresh, |n| f64::from(n).min(block.count().into()));
+            // What it acknowledges beyond its own bitmap came in exchanges before.
+            before = ahead.map_or(0.0, |n| f64::from(n) - fresh);
+            mpdus = fresh * flow.usual.mpdus / flow.fresh.max(1.0);
+            flow.on_acknowledged(highest);
         }
         let data = flow.data_of(mpdus);
-        let (bytes, is_down) = (flow.bytes, flow.is_down);
-        let missing = (flow.preamble + data) as u64 + self.sifs;
+        let (bytes, is_down) = (flow.usual.bytes, flow.is_down);
+        let missing = (flow.usual.preamble + data) as u64 + self.sifs;
         let (station, is_foreign) = (flow.station, flow.is_foreign);
+        let begin = exchange.response.as_ref().map_or(0, |response| response.begin.as_nanos());
+        let at = self.tally.end.max(begin);
+        let room = self.room();
+        let tally = &mut self.tally;
         if by.is_some() {
-            open.flow = Some(key);
-            open.station = station.or(open.station);
-            open.is_foreign = is_foreign;
-            open.mpdus = mpdus;
-            open.data = data;
-            open.payload = mpdus * books.payload(bytes, is_down);
-            if let Some(station) = station
-                && bytes > f64::from(books.options().big)
-                && books.counts_station(is_foreign)
-            {
-                books.stations.big(station, open.end.max(start), false);
+            tally.flow = Some(key);
+            tally.entry.station = station.or(tally.entry.station);
+            tally.entry.is_foreign = is_foreign;
+            (tally.mpdus, tally.data) = (mpdus, data);
+            tally.entry.payload = mpdus * books.payload(bytes, is_down);
+            if bytes > f64::from(books.options().big) {
+                books.big(station, is_foreign, at, false);
             }
         } else {
             // An ACK does not say whose: sequence numbers will.
-            books.orphan(frame.receiver, 1.0, open.end.max(start));
-            open.station = None;
+            books.unmatched_ack(frame.receiver, at);
+            tally.entry.station = None;
         }
-        if !joins {
-            open.missing = open.missing.max(self.room(start).min(missing));
+        if !exchange.is_protected() && exchange.ppdu.is_none() {
+            tally.missing = tally.missing.max(room.min(missing));
         }
         if before > 0.0 {
-            let cost = nanos(contention(&self.timing, &open.access)) as f64;
             let before = Missed { mpdus: before, ..Missed::default() };
-            infer(books, key, before, open.start.saturating_sub(open.missing), cost);
+            let until = self.tally.start.saturating_sub(self.tally.missing);
+            infer(books, key, before, until, self.contention());
         }
     }
 
-    /// Data, management, or anything else that wants a response.
-    #[expect(clippy::too_many_arguments, reason = "one record, as it was heard")]
-    fn sent(
-        &mut self,
-        books: &mut Books,
-        open: &mut Open,
-        vector: &Vector,
-        is_aggregate: bool,
-        frames: &[Frame],
-        (start, end): (u64, u64),
-        joins: bool,
-    ) {
+    /// Takes in data, management, or anything else that wants a response.
+    fn sent(&mut self, books: &mut Books, exchange: &FrameExchange, frames: &[Frame]) {
         let first = &frames[0];
         if let Some(bssid) = first.bssid {
             books.learn_access_point(bssid);
         }
-        open.phase = Phase::Data;
-        open.is_foreign |= books.is_foreign(first.bssid);
-        open.access = category_of(first);
-        let (from, to) = (first.transmitter, first.receiver);
-        let station = if first.is_down { Some(to).filter(|to| !to.is_group()) } else { from };
-        let is_data = matches!(first.kind, FrameKind::QosData | FrameKind::Data);
-        if matches!(first.kind, FrameKind::Beacon) {
-            open.station = None;
-            self.parties_of_nobody(open, from);
+        let is_managed = matches!(first.kind, FrameKind::Beacon | FrameKind::Management);
+        if is_managed || first.kind.is_data() {
+            self.tally.access = Some(first.access());
+        }
+        self.tally.entry.is_foreign |= books.is_foreign(first.bssid);
+        if first.kind == FrameKind::Beacon {
+            self.tally.entry.station = None;
             return;
         }
-        self.parties(books, open, from, Some(to));
-        open.station = station.or(open.station);
-        let Some(from) = from.filter(|_| is_data) else { return };
-
-        let airtime = end - start;
-        let preamble = nanos(vector.preamble()).min(airtime);
-        let data = (airtime - preamble) as f64;
-        let count = frames.len() as f64;
-        let bytes = frames.iter().map(|frame| f64::from(frame.bytes)).sum::<f64>() / count;
-        let ppdu = Ppdu {
-            mpdus: if is_aggregate { fitting(vector, airtime, bytes).max(count) } else { 1.0 },
-            bytes,
-            data,
-            preamble: preamble as f64,
-            // VHT and HE have nothing but aggregates, if need be of one.
-            aggregate: is_aggregate || matches!(vector.format, Format::Vht | Format::He),
-        };
-        let big = f64::from(books.options().big);
-        let has_big = frames.iter().any(|frame| f64::from(frame.bytes) > big);
-        let payload = frames.iter().map(|f| books.payload(f.bytes.into(), f.is_down)).sum::<f64>();
-        let is_foreign = open.is_foreign;
-        let key = (from, to, first.tid);
-        let Some(flow) = books.flows.get_or_new(key, end, &ppdu) else { return };
-        flow.station = station;
-        flow.is_down = first.is_down;
-        flow.is_foreign = is_foreign;
-        let missed = flow.on_ppdu(frames, &ppdu);
-        // RTS and CTS that this flow always has, and neither of which was heard.
-        let protection = self.rts + self.cts + 2 * self.sifs;
-        let contending = nanos(self.timing.aifs(&open.access));
-        let fits = start.saturating_sub(self.last_end) >= protection + contending;
-        if !joins && !open.continues && flow.protection > 0.5 && fits {
-            open.missing = protection;
+        self.attribute(books, exchange);
+        let to = first.receiver;
+        let station =
+            if first.is_down { Some(to).filter(|to| !to.is_group()) } else { first.transmitter };
+        self.tally.entry.station = station.or(self.tally.entry.station);
+        if first.kind.is_data() {
+            self.data(books, exchange, frames, station);
         }
-        flow.on_protection(joins);
-        if let Some(station) = station
-            && has_big
-            && books.counts_station(is_foreign)
-        {
-            books.stations.big(station, end, true);
-        }
-        let is_payload_way = books.payload(1e4, first.is_down) > 0.0;
-        let in_phy = if has_big && is_payload_way { airtime as f64 } else { 0.0 };
-        open.flow = Some(key);
-        open.mpdus = ppdu.mpdus;
-        open.data = data;
-        if payload > 0.0 {
-            open.payload += payload;
-            open.numbers.extend(frames.iter().map(|frame| frame.sequence));
-        }
-        open.phy_nanos += in_phy;
-        open.phy_bits += in_phy / 1e9 * vector.rate().as_f64();
-        let cost = nanos(contention(&self.timing, &open.access)) as f64;
-        infer(books, key, missed, open.start, cost);
     }
 
-    fn parties_of_nobody(&self, open: &mut Open, from: Option<Address>) {
-        open.is_anonymous = false;
-        open.from = from;
+    /// Takes in data from or to a station.
+    fn data(
+        &mut self,
+        books: &mut Books,
+        exchange: &FrameExchange,
+        frames: &[Frame],
+        station: Option<Address>,
+    ) {
+        let first = &frames[0];
+        let (Some(from), Some(ppdu)) = (first.transmitter, &exchange.ppdu) else { return };
+        let Some(vector) = ppdu.vector else { return };
+        let key = (from, first.receiver, first.tid);
+        let begin = ppdu.begin.as_nanos();
+        let end = begin + nanos(ppdu.duration);
+        let size = PpduSize::of(ppdu, &vector);
+        let has_big = ppdu.max_bytes > books.options().big;
+        let payload = frames.iter().map(|f| books.payload(f.bytes.into(), f.is_down)).sum::<f64>();
+        let (contending, is_foreign) = (self.contention(), self.tally.entry.is_foreign);
+        let is_protected = exchange.is_protected();
+        let Some(flow) = books.flows.get_or_new(key, end, &size) else { return };
+        (flow.station, flow.is_down, flow.is_foreign) = (station, first.is_down, is_foreign);
+        let missed = flow.on_ppdu(frames, &size);
+        // RTS and CTS that this flow always has, and neither of which was heard.
+        let protection = self.rts + self.cts + 2 * self.sifs;
+        let free = protection + nanos(self.timing.aifs(&self.tally.access()));
+        let fits = begin.saturating_sub(self.last_end) >= free;
+        if !is_protected && !self.tally.is_continuation && flow.protection > 0.5 && fits {
+            self.tally.missing = protection;
+        }
+        flow.on_protection(is_protected);
+        if has_big {
+            books.big(station, is_foreign, end, true);
+        }
+        let is_payload_way = books.payload(1e4, first.is_down) > 0.0;
+        let in_phy = if has_big && is_payload_way { (end - begin) as f64 } else { 0.0 };
+        let tally = &mut self.tally;
+        tally.flow = Some(key);
+        (tally.mpdus, tally.data) = (size.mpdus, size.data);
+        if payload > 0.0 {
+            tally.entry.payload += payload;
+            tally.numbers.extend(frames.iter().map(|frame| frame.sequence));
+        }
+        tally.entry.phy_nanos += in_phy;
+        tally.entry.phy_bits += in_phy / 1e9 * vector.rate().as_f64();
+        infer(books, key, missed, tally.start, contending);
     }
 }

@@ -1,67 +1,101 @@
-//! Who sends to whom: what is usual of a flow, and what its sequence numbers tell of frames that were
-//! missed.
+//! Flows: what is usual of a sender and a receiver, and frames that were missed, as sequence numbers tell.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use airlane_wifi::{Address, Frame};
+use airlane_wifi::{Address, Format, Frame, Ppdu, Vector, mac};
+
+use super::nanos;
 
 /// The most flows that are kept apart.
 const MAX_FLOWS: usize = 2_048;
 /// Gain of the means of what is usual.
 const GAIN: f64 = 1.0 / 8.0;
-/// How long a flow's largest aggregate is remembered: by half of what it is above the newest.
+/// Decay of a flow's largest aggregate towards the newest, per aggregate.
 const FULL_DECAY: f64 = 1.0 / 512.0;
 
 /// Transmitter, receiver, traffic identifier.
 pub(super) type Key = (Address, Address, u8);
 
 /// One flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
     /// The sequence number that is expected next, once one was heard.
     pub expected: Option<u16>,
-    /// When the last exchange of it ended, and what had been charged until then, in all and to nobody.
+    /// End of its last exchange, and the charge until then, in all and to nobody.
     pub last_end: u64,
-    pub charged: f64,
+    pub total: f64,
     pub anonymous: f64,
-    /// Means over PPDUs: MPDUs, those of them that were new, bytes of an MPDU, nanoseconds of the PPDU's
-    /// data, of its preamble, and of the whole exchange.
-    pub mpdus: f64,
+    /// Means over PPDUs: their size, MPDUs that were new, and nanoseconds of the whole exchange.
+    pub usual: PpduSize,
     pub fresh: f64,
-    pub bytes: f64,
-    pub data: f64,
-    pub preamble: f64,
-    pub bare: f64,
-    /// How often RTS and CTS came first, 0 to 1.
+    pub exchange: f64,
+    /// Share of its PPDUs behind RTS and CTS, 0 to 1.
     pub protection: f64,
     /// The largest aggregate of late.
     pub full: f64,
     pub aggregates: bool,
-    /// How full its aggregates are, 0 to 1: a mean.
+    /// Mean fill of its aggregates, 0 to 1.
     fill: Option<f64>,
     /// New MPDUs of exchanges that were announced and of which nothing else was heard.
     pub promised: f64,
-    /// MPDUs of the last PPDU that were not made out.
+    /// MPDUs of the last PPDU that were not decoded.
     slack: u32,
     pub station: Option<Address>,
     pub is_down: bool,
     pub is_foreign: bool,
 }
 
-/// What one PPDU of a flow was.
-pub(super) struct Ppdu {
+/// The size of a PPDU.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PpduSize {
     pub mpdus: f64,
+    /// Mean bytes of an MPDU.
     pub bytes: f64,
+    /// Nanoseconds of its data, and of its preamble.
     pub data: f64,
     pub preamble: f64,
     pub aggregate: bool,
+}
+
+impl PpduSize {
+    /// The size of a PPDU of so many MPDUs that was in the air for so long.
+    pub fn new(
+        vector: &Vector,
+        airtime: Duration,
+        mpdus: f64,
+        bytes: f64,
+        is_aggregate: bool,
+    ) -> Self {
+        let preamble = vector.preamble().min(airtime);
+        let data = nanos(airtime - preamble) as f64;
+        // VHT and HE have nothing but aggregates, if need be of one.
+        let aggregate = is_aggregate || matches!(vector.format, Format::Vht | Format::He);
+        Self { mpdus, bytes, data, preamble: nanos(preamble) as f64, aggregate }
+    }
+
+    /// The size of a PPDU of which frames were decoded.
+    pub fn of(ppdu: &Ppdu, vector: &Vector) -> Self {
+        let count = f64::from(ppdu.mpdus);
+        let bytes = ppdu.bytes as f64 / count;
+        let fitting = fitting(vector, ppdu.duration, bytes).max(count);
+        let mpdus = if ppdu.is_aggregate { fitting } else { 1.0 };
+        Self::new(vector, ppdu.duration, mpdus, bytes, ppdu.is_aggregate)
+    }
+}
+
+/// Number of MPDUs of so many bytes in a PPDU of this duration: the fewest that need it.
+pub(super) fn fitting(vector: &Vector, airtime: Duration, bytes: f64) -> f64 {
+    let each = mac::in_aggregate(bytes.clamp(1.0, 65_535.0).round() as u32);
+    let below = vector.max_bytes(airtime.saturating_sub(Duration::from_nanos(1)));
+    f64::from(below / each + 1).min(1_024.0)
 }
 
 /// New MPDUs of which nothing was heard before a PPDU that tells of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Missed {
     pub mpdus: f64,
-    /// Of these, such as did not come: they are sent again.
+    /// Of these, those that did not come: they are sent again.
     pub failed: f64,
     /// All that is sent again in the PPDU that tells of them.
     pub repeated: f64,
@@ -84,33 +118,14 @@ fn after(sequence: u16) -> u16 {
 }
 
 impl Flow {
-    fn new(ppdu: &Ppdu) -> Self {
-        Self {
-            expected: None,
-            last_end: 0,
-            charged: 0.0,
-            anonymous: 0.0,
-            mpdus: ppdu.mpdus,
-            fresh: ppdu.mpdus,
-            bytes: ppdu.bytes,
-            data: ppdu.data,
-            preamble: ppdu.preamble,
-            bare: 0.0,
-            protection: 0.0,
-            full: ppdu.mpdus,
-            aggregates: ppdu.aggregate,
-            fill: None,
-            promised: 0.0,
-            slack: 0,
-            station: None,
-            is_down: false,
-            is_foreign: false,
-        }
+    fn new(size: &PpduSize) -> Self {
+        let (usual, aggregates) = (*size, size.aggregate);
+        Self { usual, fresh: size.mpdus, full: size.mpdus, aggregates, ..Self::default() }
     }
 
     /// Nanoseconds of a PPDU's data of so many MPDUs.
     pub fn data_of(&self, mpdus: f64) -> f64 {
-        self.data / self.mpdus.max(1.0) * mpdus
+        self.usual.data / self.usual.mpdus.max(1.0) * mpdus
     }
 
     /// One of its aggregates was so full.
@@ -119,7 +134,7 @@ impl Flow {
     }
 
     /// Takes a PPDU into account. Returns what was missed since the last one.
-    pub fn on_ppdu(&mut self, frames: &[Frame], ppdu: &Ppdu) -> Missed {
+    pub fn on_ppdu(&mut self, frames: &[Frame], size: &PpduSize) -> Missed {
         let expected =
             self.expected.unwrap_or_else(|| frames.first().map_or(0, |f| f.sequence & 0xfff));
         // Distances ahead of what is expected; what lies behind was sent before.
@@ -130,8 +145,8 @@ impl Flow {
         let span = last.map_or(0, |last| last - news().map(ahead).min().unwrap_or(last) + 1);
         // MPDUs that this PPDU may have before the first or behind the last that was made out.
         let others =
-            (ppdu.mpdus.round() as u32).saturating_sub(u32::from(span).max(frames.len() as u32));
-        let part = frames.len() as f64 / ppdu.mpdus.max(1.0);
+            (size.mpdus.round() as u32).saturating_sub(u32::from(span).max(frames.len() as u32));
+        let part = frames.len() as f64 / size.mpdus.max(1.0);
         let unseen = others.min(longest_run(part));
         let (attempted, edges) = match (self.expected, fresh, last) {
             (None, ..) | (_, None, None) => (0, 0),
@@ -141,7 +156,7 @@ impl Flow {
         };
         let mut missed = Missed::default();
         if attempted > edges {
-            let all = |count: usize| (count as f64 / part.min(1.0)).min(ppdu.mpdus);
+            let all = |count: usize| (count as f64 / part.min(1.0)).min(size.mpdus);
             missed.mpdus = f64::from(attempted);
             missed.failed = all(news().filter(|frame| frame.is_retry).count()).min(missed.mpdus);
             missed.repeated = all(frames.iter().filter(|frame| frame.is_retry).count());
@@ -155,22 +170,22 @@ impl Flow {
             // New frames far from what is expected: the counter began anew.
             self.expected = frames.last().map(|f| after(f.sequence));
         }
-        self.on_size(ppdu);
+        self.on_size(size);
         if news().next().is_some() {
             let repeats = frames.iter().filter(|f| f.is_retry && ahead(f) >= 2_048).count() as f64;
-            mean(&mut self.fresh, (ppdu.mpdus - repeats).max(1.0));
+            mean(&mut self.fresh, (size.mpdus - repeats).max(1.0));
         }
         missed
     }
 
     /// One of its PPDUs was so large.
-    pub fn on_size(&mut self, ppdu: &Ppdu) {
-        mean(&mut self.mpdus, ppdu.mpdus);
-        mean(&mut self.bytes, ppdu.bytes);
-        mean(&mut self.data, ppdu.data);
-        mean(&mut self.preamble, ppdu.preamble);
-        self.full = ppdu.mpdus.max(self.full - FULL_DECAY * (self.full - ppdu.mpdus));
-        self.aggregates |= ppdu.aggregate;
+    pub fn on_size(&mut self, size: &PpduSize) {
+        mean(&mut self.usual.mpdus, size.mpdus);
+        mean(&mut self.usual.bytes, size.bytes);
+        mean(&mut self.usual.data, size.data);
+        mean(&mut self.usual.preamble, size.preamble);
+        self.full = size.mpdus.max(self.full - FULL_DECAY * (self.full - size.mpdus));
+        self.aggregates |= size.aggregate;
     }
 
     /// A block acknowledgement told that frames up to this number came in a PPDU that was not heard.
@@ -183,8 +198,9 @@ impl Flow {
     }
 
     /// Its exchange took so long, and began with RTS or CTS or did not.
-    pub fn on_exchange(&mut self, bare: f64) {
-        self.bare = if self.bare == 0.0 { bare } else { self.bare + GAIN * (bare - self.bare) };
+    pub fn on_exchange(&mut self, nanos: f64) {
+        let usual = if self.exchange == 0.0 { nanos } else { self.exchange };
+        self.exchange = usual + GAIN * (nanos - usual);
     }
 
     pub fn on_protection(&mut self, is_protected: bool) {
@@ -213,7 +229,7 @@ impl Flows {
         self.all.get_mut(&key)
     }
 
-    pub fn get_or_new(&mut self, key: Key, now: u64, ppdu: &Ppdu) -> Option<&mut Flow> {
+    pub fn get_or_new(&mut self, key: Key, now: u64, size: &PpduSize) -> Option<&mut Flow> {
         if !self.all.contains_key(&key) && self.all.len() >= MAX_FLOWS {
             if now.saturating_sub(self.swept) > 100_000_000 {
                 self.swept = now;
@@ -225,14 +241,14 @@ impl Flows {
                 return None;
             }
         }
-        Some(self.all.entry(key).or_insert_with(|| Flow::new(ppdu)))
+        Some(self.all.entry(key).or_insert_with(|| Flow::new(size)))
     }
 
-    /// How full the aggregates of the flow are that goes the opposite way and has frames of more than `big`
+    /// Mean fill of the aggregates of the flow that goes the opposite way and has frames of more than `big`
     /// bytes.
     pub fn fill_of_opposite(&self, (from, to, _): Key, big: f64) -> Option<f64> {
         let all = self.all.range((to, from, 0)..=(to, from, u8::MAX)).map(|(_, flow)| flow);
-        let latest = all.filter(|flow| flow.bytes > big).max_by_key(|flow| flow.last_end);
+        let latest = all.filter(|flow| flow.usual.bytes > big).max_by_key(|flow| flow.last_end);
         latest.and_then(|flow| flow.fill)
     }
 

@@ -1,15 +1,15 @@
-//! From what a receiver hears to how the air is used.
+//! Estimates of how the air is used, from what a receiver hears.
 //!
 //! Records are joined to exchanges (`exchange.rs`), which are charged (`close.rs`) to windows, stations and
-//! the own station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on the way
-//! (`flows.rs`, `missed.rs`, `unread.rs`).
+//! the own station (`books.rs`); what numbers and responses tell of frames that were missed is inferred on
+//! the way (`flows.rs`, `missed.rs`, `unread.rs`).
 
+mod association;
 mod books;
 mod close;
 mod exchange;
 mod flows;
 mod missed;
-mod part;
 mod stations;
 mod unread;
 
@@ -17,24 +17,23 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_wifi::{Address, Band, Heard, Timing};
+use airlane_wifi::{Address, Band, Heard, MAX_PPDU_DURATION, Timing};
 
 use crate::delta::Aggregation;
 use books::Books;
 use exchange::Joiner;
 pub use stations::{Change, Event, Share, StationState};
 
-/// The longest a PPDU takes: what is in the air now is known by then. Estimates are of the air as it was
-/// this long ago, else the frame that is being sent would always be missing.
-const LAG: Duration = Duration::from_micros(5_484);
+/// Age of estimates: a frame that is in the air now is known by then, else it would always be missing.
+const LAG: Duration = MAX_PPDU_DURATION;
 
-/// Which way the payload goes that delta is about.
+/// Direction of the payload that delta is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// From the access point to the station: a download.
+    /// A download: from the access point to the station.
     #[default]
     Down,
-    /// From the station: an upload.
+    /// An upload: from the station.
     Up,
 }
 
@@ -49,15 +48,15 @@ pub struct EstimatorOptions {
     pub window: Duration,
     /// Time that the own rate and delta are measured over.
     pub own_window: Duration,
-    /// How long a station counts after its last MPDU above [`big`](Self::big): 0.2 to 5 s.
+    /// Time that a station counts after its last MPDU above [`big`](Self::big): 0.2 to 5 s.
     pub memory: Duration,
     /// Bytes above which an MPDU makes its station count.
     pub big: u32,
     /// Count only stations of the own network, whose name is then needed.
     pub only_own_network: bool,
-    /// Which way the payload goes.
+    /// Direction of the payload.
     pub direction: Direction,
-    /// How the own network aggregates.
+    /// Aggregation of the own network.
     pub aggregation: Aggregation,
     /// The utilisation that is aimed at: who uses clearly less than an equal part of it is limited.
     pub eta: f64,
@@ -94,21 +93,21 @@ impl EstimatorOptions {
     }
 }
 
-/// How the air was used over the last window.
-#[derive(Clone, Debug, PartialEq)]
+/// The use of the air over the last window.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// The end of the window: the longest PPDU before what was asked for.
     pub at: Time,
     /// U: charged airtime over the window, 0 to 1.
     pub utilisation: f64,
     /// The share of the window in which the air was taken, without what contending costs.
-    pub bare: f64,
+    pub without_contention: f64,
     /// U, if every station filled its aggregates: what it would come to under full load. Not above
     /// [`utilisation`](Self::utilisation).
     pub packed: f64,
-    /// Of the utilisation that of foreign networks, as far as they are known; needs the own BSSID.
+    /// Part of the utilisation that foreign networks have, as far as they are known; needs the own BSSID.
     pub foreign: f64,
-    /// Of the charge the part that was inferred, not heard.
+    /// Part of the charge that was inferred, not heard.
     pub inferred: f64,
     /// N: stations with a large MPDU within the memory.
     pub stations: u32,
@@ -116,10 +115,10 @@ pub struct Estimate {
     pub sharing: u32,
     /// C: airtime-weighted PHY rate of own data frames; the last one known.
     pub phy: Option<Rate>,
-    /// What the whole air carries of payload for the own station: payload over charged airtime, both
+    /// Payload that the whole air would carry for the own station: payload over charged airtime, both
     /// directions; before the first sample from C.
     pub delta: Option<Rate>,
-    /// The same for a part of [`packed`](Self::packed) instead of one of the utilisation.
+    /// Delta for a part of [`packed`](Self::packed) instead of one of the utilisation.
     pub packed_delta: Option<Rate>,
     /// Whether delta was measured: else it is the table's.
     pub is_measured: bool,
@@ -144,16 +143,16 @@ impl Estimate {
         others
             .map(|share| {
                 let is_limited = share.state != StationState::Active && !share.is_backlogged;
-                let all = if packed { share.packed } else { share.charged };
+                let all = if packed { share.packed } else { share.airtime };
                 // What it used before it was limited it does not use any more.
-                let less = share.recent / share.charged.max(share.recent).max(f64::MIN_POSITIVE);
+                let less = share.recent / share.airtime.max(share.recent).max(f64::MIN_POSITIVE);
                 if is_limited { all * less } else { 1.0 }
             })
             .collect()
     }
 }
 
-/// What was met on the way.
+/// Counts of records and exchanges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Records heard.
@@ -210,7 +209,7 @@ impl Estimator {
         &self.options
     }
 
-    /// One transmission was heard. Records come in the order of their ends; one that ends before an
+    /// Takes a transmission that was heard. Records come in the order of their ends; one that ends before an
     /// earlier one is counted and taken for one that ends with it.
     pub fn hear(&mut self, heard: &Heard) {
         self.counts.records += 1;
@@ -251,28 +250,27 @@ impl Estimator {
         self.books.unwatch(station);
     }
 
-    /// What [`estimate`](Self::estimate) would be if each of these were the own station. Those that are not
-    /// watched have neither C nor delta.
+    /// Estimates as if each of these were the own station. Those that are not watched have neither C nor
+    /// delta.
     pub fn estimates(
         &mut self,
         now: Time,
         stations: impl IntoIterator<Item = Address>,
-        mut tell: impl FnMut(Address, Estimate),
-    ) {
+    ) -> impl Iterator<Item = (Address, Estimate)> {
         let until = self.settle(now);
         let at = self.outside(until);
-        let tell = |station, estimate| tell(station, Estimate { at, ..estimate });
-        self.books.estimates(until, self.began, stations, tell);
+        let estimates = self.books.estimates(until, self.began, stations);
+        estimates.map(move |(station, estimate)| (station, Estimate { at, ..estimate }))
     }
 
-    /// How the air was used up to `now` (less the longest PPDU), on the clock of the records.
+    /// The use of the air up to `now` (less the longest PPDU), on the clock of the records.
     pub fn estimate(&mut self, now: Time) -> Estimate {
-        let until = self.settle(now);
-        let estimate = self.books.estimate(until, self.began);
-        Estimate { at: self.outside(until), ..estimate }
+        let own = self.options.own;
+        let (_, estimate) = self.estimates(now, [own]).next().expect("one station");
+        estimate
     }
 
-    /// What is over at `now` goes into the books; until when they are complete.
+    /// Enters into the books what is over at `now`. Returns the time until which they are complete.
     fn settle(&mut self, now: Time) -> u64 {
         let now = self.inside(now).max(self.newest);
         self.joiner.settle(&mut self.books, now);
@@ -291,7 +289,7 @@ impl Estimator {
         Time::from_nanos(u64::try_from(outside).unwrap_or(u64::MAX))
     }
 
-    /// What changed among the stations since the last call, oldest first; the last 256.
+    /// Changes of stations since the last call, oldest first; the last 256.
     pub fn take_events(&mut self) -> VecDeque<Event> {
         let mut events = self.books.stations.take_events();
         for event in &mut events {
@@ -300,7 +298,7 @@ impl Estimator {
         events
     }
 
-    /// What was met so far.
+    /// Counts so far.
     pub fn counts(&self) -> Counts {
         let (exchanges, inferred) = self.books.counts();
         let crowded = self.books.stations.crowded() + self.books.flows.crowded();

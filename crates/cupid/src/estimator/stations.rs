@@ -1,4 +1,4 @@
-//! Who is there: stations, their shares of the air, and what changed.
+//! Stations, their shares of the air, and what changed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,35 +15,35 @@ const MAX_EVENTS: usize = 256;
 const LIMITED: f64 = 0.75;
 const UNLIMITED: f64 = 0.9;
 
-/// What a station does with its share.
+/// The use that a station makes of its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StationState {
-    /// It uses about an equal part, or more.
+    /// Active: it uses about an equal part, or more.
     Active,
-    /// It uses clearly less: its application limits it, or its rate has not grown yet.
+    /// Limited: it uses clearly less, as its application limits it, or its rate has not grown yet.
     Limited,
-    /// It counts still, but nothing of it was heard in the window: it may be gone.
-    Quiet,
+    /// Silent: it counts still, but nothing of it was heard in the window.
+    Silent,
 }
 
 /// One station's use of the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// Who.
+    /// Address of the station.
     pub address: Address,
     /// Charged airtime over the window, both directions.
-    pub charged: f64,
-    /// The same over the later half of the window.
+    pub airtime: f64,
+    /// Charged airtime over the later half of the window.
     pub recent: f64,
     /// Its part of [`Estimate::packed`](super::Estimate::packed), in proportion to what it is charged.
     pub packed: f64,
     /// Whether most of it went to aggregates that took as much as they may: more is waiting.
     pub is_backlogged: bool,
-    /// What it does with its share.
+    /// The use that it makes of its share.
     pub state: StationState,
 }
 
-/// What changed.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It began to count.
@@ -55,17 +55,17 @@ pub enum Change {
     /// It uses an equal part, or more, again.
     Unlimited,
     /// Nothing of it was heard in a window.
-    Quiet,
+    Silent,
 }
 
 /// A change of one station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When it was found.
+    /// Time at which it was found.
     pub at: Time,
-    /// Who.
+    /// Address of the station.
     pub address: Address,
-    /// What.
+    /// Kind of the change.
     pub change: Change,
 }
 
@@ -73,7 +73,7 @@ pub struct Event {
 struct Station {
     /// Charged, and of it what went to aggregates as large as they may be.
     air: Ring<2>,
-    /// When the last large MPDU ended; `None` before the first, or since it was found to have left.
+    /// End of the last large MPDU; `None` before the first, or since it was found to have left.
     big: Option<u64>,
     /// Large frames heard since it arrived.
     heard: u32,
@@ -92,7 +92,7 @@ pub(super) struct Stations {
     crowded: u64,
 }
 
-/// What [`Stations::look`] found.
+/// Result of [`Stations::look`].
 pub(super) struct Look {
     pub shares: Vec<Share>,
     pub count: u32,
@@ -192,7 +192,7 @@ impl Stations {
         {
             let [charged, full] = station.air.sum(from, to).map(|nanos| nanos / window);
             let state = match station.state {
-                _ if charged <= 0.0 => StationState::Quiet,
+                _ if charged <= 0.0 => StationState::Silent,
                 StationState::Limited if charged < UNLIMITED * equal => StationState::Limited,
                 _ if charged < LIMITED * equal => StationState::Limited,
                 _ => StationState::Active,
@@ -204,14 +204,14 @@ impl Stations {
                     match state {
                         StationState::Active => Change::Unlimited,
                         StationState::Limited => Change::Limited,
-                        StationState::Quiet => Change::Quiet,
+                        StationState::Silent => Change::Silent,
                     },
                 ));
             }
             look.min_heard = look.min_heard.min(station.heard);
             shares.push(Share {
                 address,
-                charged: charged.min(1.0),
+                airtime: charged.min(1.0),
                 recent: (station.air.sum(recent, to)[0] / (window / 2.0)).min(1.0),
                 packed: (charged * filled).min(1.0),
                 is_backlogged: 2.0 * full > charged,

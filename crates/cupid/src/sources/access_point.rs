@@ -1,4 +1,4 @@
-//! What an access point counts of each of its stations.
+//! Counts that an access point keeps of its stations.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use super::Reading;
 /// and `rx duration` of `iw station dump`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationAirtime {
-    /// Of frames to it.
+    /// Airtime of frames to it.
     pub transmit: Duration,
-    /// Of frames from it.
+    /// Airtime of frames from it.
     pub receive: Duration,
     /// Whether it sent or got a frame above 200 bytes in the last second.
     pub is_active: bool,
 }
 
-/// What an access point's counts over `window` tell. Its own network alone is in them.
+/// Reading of an access point's counts over `window`. Its own network alone is in them.
 pub fn of_access_point(stations: &[StationAirtime], window: Duration) -> Reading {
     if window.is_zero() {
         return Reading::default();
@@ -27,7 +27,7 @@ pub fn of_access_point(stations: &[StationAirtime], window: Duration) -> Reading
     };
     let active = stations.iter().filter(|station| station.is_active);
     Reading {
-        bare: Some(stations.iter().map(share).sum::<f64>().min(1.0)),
+        without_contention: Some(stations.iter().map(share).sum::<f64>().min(1.0)),
         stations: Some(u32::try_from(active.clone().count()).unwrap_or(u32::MAX)),
         shares: active.map(share).collect(),
     }

@@ -14,11 +14,11 @@ pub struct BssLoad {
     pub stations: u16,
     /// The share of time in which the access point sensed the channel busy, in 255ths.
     pub utilisation: u8,
-    /// What is left to admit, in 32 us per second.
+    /// Capacity that is left to admit, in 32 us per second.
     pub admission: u16,
 }
 
-/// What is wrong with an element.
+/// Error in an element.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BssLoadError {
@@ -63,10 +63,10 @@ impl BssLoad {
         None
     }
 
-    /// What it tells.
+    /// Reading of the element.
     pub fn reading(&self) -> Reading {
         Reading {
-            bare: Some(f64::from(self.utilisation) / 255.0),
+            without_contention: Some(f64::from(self.utilisation) / 255.0),
             stations: Some(self.stations.into()),
             shares: Vec::new(),
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Reading;
 
-/// The most channels of a survey.
-pub const SURVEYS_MOST: usize = 1_024;
+/// Number of channels in a survey.
+pub const MAX_SURVEYS: usize = 1_024;
 
 /// Times of one channel since the interface came up, as far as the driver tells them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,15 +18,15 @@ pub struct Survey {
     pub noise_dbm: Option<i32>,
     /// Time that the radio listened to it.
     pub active: Option<Duration>,
-    /// Of that, when it was sensed busy.
+    /// Part of it in which the channel was sensed busy.
     pub busy: Option<Duration>,
-    /// Of that, when the radio received.
+    /// Part of it in which the radio received.
     pub receive: Option<Duration>,
-    /// Of that, when it sent.
+    /// Part of it in which the radio sent.
     pub transmit: Option<Duration>,
 }
 
-/// What is wrong with such a text.
+/// Error in such a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SurveyError {
@@ -35,16 +35,16 @@ pub enum SurveyError {
     Value {
         /// Counted from 1.
         line: usize,
-        /// What stands there, its first 60 characters.
+        /// Text that was found, its first 60 characters.
         found: String,
-        /// What should.
+        /// Value that was expected.
         expected: &'static str,
     },
     /// No channel.
     #[error("found no frequency; expected the output of iw dev DEVICE survey dump")]
     Empty,
     /// Too many.
-    #[error("found more than {SURVEYS_MOST} channels")]
+    #[error("found more than {MAX_SURVEYS} channels")]
     Crowded,
 }
 
@@ -70,7 +70,7 @@ impl Survey {
                 let frequency_mhz = mhz.filter(|_| second == Some("MHz"));
                 let frequency_mhz =
                     frequency_mhz.ok_or_else(|| wrong("a frequency, such as 5180 MHz"))?;
-                if all.len() == SURVEYS_MOST {
+                if all.len() == MAX_SURVEYS {
                     return Err(SurveyError::Crowded);
                 }
                 let is_in_use = third == Some("[in");
@@ -98,7 +98,7 @@ impl Survey {
         if all.is_empty() { Err(SurveyError::Empty) } else { Ok(all) }
     }
 
-    /// What the time since an earlier survey of the same channel tells. Counters that went back, as after
+    /// Reading over the time since an earlier survey of the same channel. Counters that went back, as after
     /// the interface came up anew, count from zero.
     pub fn since(&self, earlier: &Self) -> Reading {
         let passed = |now: Option<Duration>, then: Option<Duration>| {
@@ -106,7 +106,8 @@ impl Survey {
         };
         let active = passed(self.active, earlier.active).filter(|active| !active.is_zero());
         let busy = passed(self.busy, earlier.busy);
-        let bare = active.zip(busy).map(|(active, busy)| busy.div_duration_f64(active).min(1.0));
-        Reading { bare, ..Reading::default() }
+        let without_contention =
+            active.zip(busy).map(|(active, busy)| busy.div_duration_f64(active).min(1.0));
+        Reading { without_contention, ..Reading::default() }
     }
 }

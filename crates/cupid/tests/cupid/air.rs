@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
+use airlane_cupid::{Estimate, Estimator, EstimatorOptions};
 use airlane_wifi::{
     Access, Address, Band, BlockAck, Format, Frame, FrameKind, Guard, Heard, Response, Timing,
     Vector, What, Width, mac,
@@ -150,19 +151,7 @@ fn exchange(talker: &mut Talker, start: Time, timing: &Timing, out: &mut Vec<Hea
     let response = if is_aggregate { Response::BlockAck64 } else { Response::Ack };
     let data = talker.vector.duration(psdu);
     let answer = timing.sifs + control.duration(response.bytes());
-    let blank = Frame {
-        kind: FrameKind::Rts,
-        receiver: talker.to,
-        transmitter: Some(talker.from),
-        bssid: None,
-        is_down: false,
-        bytes: mac::RTS,
-        is_retry: false,
-        sequence: 0,
-        remaining: Duration::ZERO,
-        tid: 0,
-        block_ack: None,
-    };
+    let blank = Frame::new(FrameKind::Rts, talker.to, Some(talker.from), mac::RTS);
     let mut at = start;
     let mut put =
         |at: Time, vector: Vector, duration: Duration, is_aggregate, frames: Vec<Frame>| {
@@ -211,4 +200,24 @@ fn exchange(talker: &mut Talker, start: Time, timing: &Timing, out: &mut Vec<Hea
 pub fn thinned(records: &[Heard], share: f64, seed: u64) -> Vec<Heard> {
     let mut rng: Rng = Seed(seed).split("thin").rng();
     records.iter().filter(|_| rng.random::<f64>() >= share).cloned().collect()
+}
+
+/// Estimates each 40 ms from `from` on.
+pub fn estimates(records: &[Heard], options: EstimatorOptions, from: Time) -> Vec<Estimate> {
+    let mut estimator = Estimator::new(options);
+    let mut next = from;
+    let mut out = Vec::new();
+    for heard in records {
+        while heard.at + heard.duration > next {
+            out.push(estimator.estimate(next));
+            next += Duration::from_millis(40);
+        }
+        estimator.hear(heard);
+    }
+    out
+}
+
+pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0), |(sum, n), v| (sum + v, n + 1));
+    sum / f64::from(n)
 }

@@ -7,32 +7,12 @@ use airlane_cupid::{Change, Estimate, Estimator, EstimatorOptions, StationState}
 use airlane_wifi::{Address, Heard, Vector, What};
 use proptest::prelude::*;
 
-use crate::air::{AP, Heards, Talker, channel, he, station, thinned};
+use crate::air::{AP, Heards, Talker, channel, estimates, he, mean, station, thinned};
 
 const SECOND: Time = Time::from_millis(1_000);
 
 fn options() -> EstimatorOptions {
     EstimatorOptions { bssid: Some(AP), ..EstimatorOptions::new(station(1)) }
-}
-
-/// Estimates each 40 ms from `from` on.
-fn estimates(records: &[Heard], options: EstimatorOptions, from: Time) -> Vec<Estimate> {
-    let mut estimator = Estimator::new(options);
-    let mut next = from;
-    let mut out = Vec::new();
-    for heard in records {
-        while heard.at + heard.duration > next {
-            out.push(estimator.estimate(next));
-            next += Duration::from_millis(40);
-        }
-        estimator.hear(heard);
-    }
-    out
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, n) = values.fold((0.0, 0), |(sum, n), v| (sum + v, n + 1));
-    sum / f64::from(n)
 }
 
 #[test]
@@ -54,7 +34,10 @@ fn a_channel_that_one_station_saturates_reads_one() {
                 println!("{vector}, {frames} frames: {u:.4} ({least:.3}-{most:.3})");
                 assert!(least >= 0.97 && most <= 1.0, "{vector}, {frames}: {least} {most}");
                 let last = all.last().expect("estimates");
-                assert!(last.bare < last.utilisation && last.inferred < 0.01, "{last:?}");
+                assert!(
+                    last.without_contention < last.utilisation && last.inferred < 0.01,
+                    "{last:?}"
+                );
                 assert_eq!((last.stations, last.sharing), (1, 1));
                 // Delta: payload over what was charged, exactly.
                 let delta = talker.payload() * heard.exchanges[0];
@@ -153,7 +136,7 @@ fn a_station_is_not_charged_for_what_its_frames_collided_with() {
     let all = estimates(&records, options(), Time::from_millis(500));
     let used = mean(all.iter().map(|e| e.utilisation));
     assert!((0.58..0.68).contains(&used), "{used}: 3 ms and contention of each 5 ms");
-    let own = mean(all.iter().map(|e| e.shares[0].charged));
+    let own = mean(all.iter().map(|e| e.shares[0].airtime));
     let one = alone.charged[0].as_secs_f64() / SECOND.as_secs_f64();
     assert!(own < 1.3 * one, "{own} of {one}");
 }
@@ -213,7 +196,7 @@ fn who_comes_goes_and_is_limited_is_told() {
         found.unwrap_or_else(|| panic!("{change:?} {n}: {events:?}")).at.as_secs_f64()
     };
     assert!((0.5..0.55).contains(&at(Change::Arrived, 2)));
-    assert!((1.5..1.7).contains(&at(Change::Quiet, 2)));
+    assert!((1.5..1.7).contains(&at(Change::Silent, 2)));
     assert!((2.49..2.6).contains(&at(Change::Left, 2)));
     assert!(at(Change::Limited, 3) < 0.2);
     for (now, estimate) in counts {
@@ -368,7 +351,7 @@ proptest! {
             (1..=stations).map(|n| Talker::down(station(n), he(mcs), frames)).collect();
         let heard: Heards = channel(&mut talkers, Time::from_millis(400), seed);
         for e in estimates(&thinned(&heard.records, taken, seed), options(), Time::from_millis(40)) {
-            for share in [e.utilisation, e.bare, e.packed, e.foreign, e.inferred,
+            for share in [e.utilisation, e.without_contention, e.packed, e.foreign, e.inferred,
                 e.utilisation_confidence, e.stations_confidence, e.own_confidence]
             {
                 prop_assert!((0.0..=1.0).contains(&share), "{e:?}");

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
-use airlane_cupid::{Direction, Estimate, Estimator, EstimatorOptions};
+use airlane_cupid::{Direction, Estimate, EstimatorOptions};
 use airlane_wifi::{
     Access, Address, Band, BlockAck, Frame, FrameKind, Heard, Response, Timing, What, mac,
 };
 use rand::RngExt;
 
-use crate::air::{AP, he, station};
+use crate::air::{self, AP, he, mean, station};
 
 const WINDOW: usize = 64;
 const BYTES: u32 = 1_538;
@@ -56,17 +56,10 @@ fn flow(ears: Ears, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
         let came: Vec<bool> =
             pending.iter().map(|_| !collides && rng.random::<f64>() >= lost).collect();
         let blank = Frame {
-            kind: FrameKind::QosData,
-            receiver: station(0),
-            transmitter: Some(AP),
             bssid: Some(AP),
             is_down: true,
-            bytes: BYTES,
-            is_retry: false,
-            sequence: 0,
             remaining: timing.sifs + answer,
-            tid: 0,
-            block_ack: None,
+            ..Frame::new(FrameKind::QosData, station(0), Some(AP), BYTES)
         };
         let frames = pending.iter().zip(&came).filter(|(_, came)| ears == Ears::Near || **came);
         let frames: Vec<Frame> = frames
@@ -90,17 +83,9 @@ fn flow(ears: Ears, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
                 let bit = usize::from(number.wrapping_sub(first));
                 bits[bit / 64] |= 1 << (bit % 64);
             }
-            let frame = Frame {
-                kind: FrameKind::BlockAck,
-                receiver: AP,
-                transmitter: Some(station(0)),
-                bssid: None,
-                is_down: false,
-                bytes: Response::BlockAck64.bytes(),
-                remaining: Duration::ZERO,
-                block_ack: Some(BlockAck { start: first & 0xfff, came: bits }),
-                ..blank
-            };
+            let (kind, bytes) = (FrameKind::BlockAck, Response::BlockAck64.bytes());
+            let block_ack = Some(BlockAck { start: first & 0xfff, came: bits });
+            let frame = Frame { block_ack, ..Frame::new(kind, AP, Some(station(0)), bytes) };
             let what = What::Frames { vector: control, is_aggregate: false, frames: vec![frame] };
             run.records.push(Heard { at: now, duration: answer, what });
         }
@@ -141,32 +126,14 @@ fn estimates(run: &Run, own: Address) -> Vec<Estimate> {
 }
 
 fn estimates_with(run: &Run, options: EstimatorOptions) -> Vec<Estimate> {
-    let mut estimator = Estimator::new(options);
-    let mut records = run.records.iter().peekable();
-    let mut found = Vec::new();
-    for ms in (40..3_000).step_by(40) {
-        let now = Time::from_millis(ms);
-        while let Some(heard) = records.next_if(|heard| heard.at + heard.duration <= now) {
-            estimator.hear(heard);
-        }
-        let estimate = estimator.estimate(now);
-        if ms >= 1_000 {
-            found.push(estimate);
-        }
-    }
-    found
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
-    sum / f64::from(count)
+    air::estimates(&run.records, options, Time::from_millis(40)).split_off(24)
 }
 
 /// What share of the air the station is charged with, in the mean.
 fn share(estimates: &[Estimate]) -> f64 {
     mean(estimates.iter().map(|estimate| {
         let own = estimate.shares.iter().find(|share| share.address == station(0));
-        own.map_or(0.0, |share| share.charged)
+        own.map_or(0.0, |share| share.airtime)
     }))
 }
 

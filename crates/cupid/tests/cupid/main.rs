@@ -6,5 +6,5 @@ mod estimator;
 mod feedback;
 mod fluid;
 mod lossy;
-mod onlooker;
+mod passive_observer;
 mod sources;

@@ -12,7 +12,7 @@ fn the_bss_load_element_is_read() {
     let element = [11, 5, 7, 0, 204, 0x12, 0x34];
     let load = BssLoad { stations: 7, utilisation: 204, admission: 0x3412 };
     assert_eq!(BssLoad::decode(&element), Ok(load));
-    assert_eq!(load.reading().bare, Some(0.8));
+    assert_eq!(load.reading().without_contention, Some(0.8));
     assert_eq!(load.reading().stations, Some(7));
     // Among others: SSID in front, and an element that is cut off behind.
     let mut elements = vec![0, 3, b'a', b'b', b'c'];
@@ -24,8 +24,9 @@ fn the_bss_load_element_is_read() {
     assert_eq!(BssLoad::decode(&element[..6]), Err(BssLoadError::Length(4)));
     assert_eq!(BssLoad::decode(&[12, 5]), Err(BssLoadError::Element(12)));
     assert_eq!(BssLoad::decode(&[]), Err(BssLoadError::Length(0)));
-    // Contention brings the bare fraction up: exchanges of 1 ms, 110.5 us between them.
-    let charged = load.reading().charged(Duration::from_millis(1), Duration::from_nanos(110_500));
+    // Contention brings the fraction up: exchanges of 1 ms, 110.5 us between them.
+    let charged =
+        load.reading().with_contention(Duration::from_millis(1), Duration::from_nanos(110_500));
     assert!((charged.unwrap() - 0.8884).abs() < 1e-9);
 }
 
@@ -52,11 +53,11 @@ fn surveys_are_read_and_differences_give_utilisation() {
     assert_eq!((before[1].noise_dbm, before[1].receive), (None, None));
     let text = DUMP.replace("10000 ms", "11000 ms").replace("4000 ms", "4750 ms");
     let after = Survey::parse(&text).expect("a survey");
-    assert_eq!(after[0].since(&before[0]).bare, Some(0.75));
-    assert_eq!(after[1].since(&before[1]).bare, None, "no time passed");
+    assert_eq!(after[0].since(&before[0]).without_contention, Some(0.75));
+    assert_eq!(after[1].since(&before[1]).without_contention, None, "no time passed");
     // The counters began anew.
     let anew = Survey::parse(&DUMP.replace("10000 ms", "100 ms").replace("4000 ms", "50 ms"));
-    assert_eq!(anew.expect("a survey")[0].since(&before[0]).bare, Some(0.5));
+    assert_eq!(anew.expect("a survey")[0].since(&before[0]).without_contention, Some(0.5));
 }
 
 #[test]
@@ -80,9 +81,9 @@ fn counts_of_an_access_point_give_shares() {
     };
     let all = [station(300, 20, true), station(300, 30, true), station(0, 10, false)];
     let reading = of_access_point(&all, ms(1_000));
-    assert!((reading.bare.unwrap() - 0.66).abs() < 1e-9);
+    assert!((reading.without_contention.unwrap() - 0.66).abs() < 1e-9);
     assert_eq!((reading.stations, reading.shares.as_slice()), (Some(2), &[0.32, 0.33][..]));
-    assert_eq!(of_access_point(&all, Duration::ZERO).bare, None);
+    assert_eq!(of_access_point(&all, Duration::ZERO).without_contention, None);
 }
 
 proptest! {

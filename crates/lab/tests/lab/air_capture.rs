@@ -137,17 +137,22 @@ fn gives_back_its_own_airtime(wifi: &str) {
     assert_eq!((stations.len(), charged.len()), (6, 6));
     for (number, (station, charged)) in stations.iter().zip(&charged).enumerate() {
         let what = |way| format!("{wifi}: station {number} {way}");
-        let [down, up] = [station.down.air, station.up.air].map(|a| a.charged().as_secs_f64());
+        let [down, up] =
+            [station.down.air, station.up.air].map(|a| a.with_contention().as_secs_f64());
         println!("{}: {down:.4} {up:.4} s captured, {charged:.4?} s charged", what("both"));
         assert_close(down, charged[0], &what("down"));
         assert_close(up, charged[1], &what("up"));
-        assert_close(station.air().charged().as_secs_f64(), charged.iter().sum(), &what("both"));
+        assert_close(
+            station.air().with_contention().as_secs_f64(),
+            charged.iter().sum(),
+            &what("both"),
+        );
         assert!(charged.iter().sum::<f64>() > 0.1, "it used the air");
     }
     let span = output.ended.as_secs_f64();
     let shares: f64 = output.ways.iter().filter_map(|way| way.air_share()).sum();
     assert!((shares - all / span).abs() < 1e-6);
-    let captured = air.air.charged().as_secs_f64();
+    let captured = air.air.with_contention().as_secs_f64();
     println!("{wifi}: U {:.4} captured, {shares:.4} charged", captured / span);
     assert_close(captured, all, "all");
     assert!((air.utilisation - shares.min(1.0)).abs() < 0.02, "{} {shares}", air.utilisation);
@@ -175,7 +180,7 @@ fn of_a_station_at_the_noise_there_is_a_capture_like_any_other() {
         run(&plan(&text.replace("duration_s = 4", "duration_s = 1")), &captured(dir.path()));
     let air = account(&only(dir.path(), ".air-home.pcap"));
     assert!(air.span.as_secs_f64() <= 1.0, "no longer than the run: {:?}", air.span);
-    assert_close(air.air.charged().as_secs_f64(), charged(&output).1, "all");
+    assert_close(air.air.with_contention().as_secs_f64(), charged(&output).1, "all");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::node::Port;
 /// What the air was used for by the packets of a port, from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Airtime {
-    /// Air by the definition of `wifi::Exchange`: attempts and what contending for them is charged
+    /// Air by the definition of `wifi::PlannedExchange`: attempts and what contending for them is charged
     /// with.
     pub charged: Duration,
     /// Attempts alone.
@@ -50,7 +50,7 @@ pub struct Use {
     pub from: Time,
     /// When its last response ended, or when one would have.
     pub until: Time,
-    /// Air that it is charged with, by the definition of `wifi::Exchange`.
+    /// Air that it is charged with, by the definition of `wifi::PlannedExchange`.
     pub charged: Duration,
     /// What became of it.
     pub held: Held,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_base::{DropReason, Time};
-use airlane_wifi::{Access, Exchange as Cost, Response, Vector, mac};
+use airlane_wifi::{Access, PlannedExchange as Cost, Response, Vector, mac};
 
 use super::account::{Held, Use};
 use super::aggregate::Psdu;
@@ -131,7 +131,7 @@ impl Medium {
             let to = self.links[link].to;
             let control = (vector.response(), mac::RTS);
             let mut rts = Transmission::new((Purpose::Rts, contender), (radio, to), control, now);
-            rts.nav = now + cost.bare(&self.timing);
+            rts.nav = now + cost.without_contention(&self.timing);
             self.start(rts);
             self.radios[radio].is_engaged = true;
         } else {
@@ -178,7 +178,7 @@ impl Medium {
     fn around(&self, vector: Vector, access: &Access) -> Duration {
         let response = Response::BlockAck64;
         let empty = Cost { vector, bytes: 0, is_protected: false, response };
-        empty.charge(&self.timing, access)
+        empty.with_contention(&self.timing, access)
     }
 
     pub(super) fn has_traffic(&self, contender: usize) -> bool {
@@ -408,9 +408,9 @@ impl Medium {
                 response: Response::Ack,
             },
         };
-        let charge = cost.charge(&self.timing, &access);
+        let charge = cost.with_contention(&self.timing, &access);
         let airtime = &mut way.airtime;
-        airtime.attempt(charge, cost.bare(&self.timing), is_answered);
+        airtime.attempt(charge, cost.without_contention(&self.timing), is_answered);
         let frames = exchange.psdu.numbers.len() as u32;
         // That nobody answers RTS says nothing about rates of data.
         if let Some(minstrel) = link.minstrel.as_mut().filter(|_| sent) {

@@ -18,7 +18,7 @@
 use std::time::Duration;
 
 use airlane_base::{Rng, Seed, Time};
-use airlane_wifi::{Access, Exchange, Response, Timing, Vector, mac};
+use airlane_wifi::{Access, PlannedExchange, Response, Timing, Vector, mac};
 use rand::RngExt;
 
 /// How often rates are ranked.
@@ -217,8 +217,9 @@ impl Minstrel {
                 _ => Response::BlockAck256,
             };
             let bytes = frames * bytes;
-            let cost = Exchange { vector: rate.vector, bytes, is_protected: false, response };
-            let air = cost.charge(&self.timing, &Access::BEST_EFFORT);
+            let cost =
+                PlannedExchange { vector: rate.vector, bytes, is_protected: false, response };
+            let air = cost.with_contention(&self.timing, &Access::BEST_EFFORT);
             rate.each = air.as_secs_f64() / f64::from(frames);
         }
     }

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_wifi::{Exchange as Cost, Response, Vector, mac};
+use airlane_wifi::{PlannedExchange as Cost, Response, Vector, mac};
 use rand::RngExt;
 
 use super::StationId;
@@ -87,7 +87,8 @@ impl Medium {
         let ap = self.radios[radio].ap;
         let beacons = &mut self.aps[ap].beacons;
         beacons.0 += 1;
-        beacons.1 += exchange.cost.charge(&self.timing, &self.contenders[contender].access);
+        beacons.1 +=
+            exchange.cost.with_contention(&self.timing, &self.contenders[contender].access);
         for station in 0..self.stations.len() {
             let to = self.stations[station].radio;
             if self.stations[station].ap != ap || !self.is_waited_for(station) {
@@ -225,8 +226,8 @@ impl Medium {
         let retries = self.ap_of(contender).config.retries;
         let Some(station) = self.stations.iter().position(|s| s.radio == radio) else { return };
         let port = usize::from(port(StationId(station), Direction::Up).0);
-        let charge = exchange.cost.charge(&self.timing, &access);
-        let bare = exchange.cost.bare(&self.timing);
+        let charge = exchange.cost.with_contention(&self.timing, &access);
+        let bare = exchange.cost.without_contention(&self.timing);
         self.ways[port].airtime.attempt(charge, bare, is_answered);
         if let Some(uses) = &mut self.uses {
             let held = match (is_answered, exchange.has_collided) {

@@ -8,7 +8,9 @@ use airlane_net::air::{
     StationConfig, StationId,
 };
 use airlane_net::{Capacity, Direction, Limit, Node, QueueSpec};
-use airlane_wifi::{Access, Band, Exchange, Format, Guard, Response, Timing, Vector, Width, mac};
+use airlane_wifi::{
+    Access, Band, Format, Guard, PlannedExchange, Response, Timing, Vector, Width, mac,
+};
 
 pub(crate) fn ap() -> ApConfig {
     ApConfig {
@@ -123,8 +125,8 @@ fn one_saturated_station_gets_what_the_frame_sequence_leaves() {
             (_, 0..=64) => Response::BlockAck64,
             _ => Response::BlockAck256,
         };
-        let cost = Exchange { vector, bytes: frames * frame, is_protected: false, response };
-        let each = cost.charge(&Timing::of(Band::Ghz5), &Access::BEST_EFFORT);
+        let cost = PlannedExchange { vector, bytes: frames * frame, is_protected: false, response };
+        let each = cost.with_contention(&Timing::of(Band::Ghz5), &Access::BEST_EFFORT);
         let expected = f64::from(frames * 1_500) * 8.0 / each.as_secs_f64() / 1e6;
         let measured = mbps(came, span);
         let off = measured / expected - 1.0;
@@ -153,9 +155,9 @@ fn bianchi(n: u32, vector: Vector, ip_bytes: u32) -> f64 {
     }
     let tau = tau(low);
     let bytes = mac::mpdu(ip_bytes, false);
-    let cost = Exchange { vector, bytes, is_protected: false, response: Response::Ack };
+    let cost = PlannedExchange { vector, bytes, is_protected: false, response: Response::Ack };
     let aifs = timing.aifs(&access);
-    let success = (cost.bare(&timing) + aifs).as_secs_f64();
+    let success = (cost.without_contention(&timing) + aifs).as_secs_f64();
     // The others wait EIFS.
     let ack = Vector::ofdm(0).duration(mac::ACK);
     let collision = (vector.duration(bytes) + timing.sifs + ack + aifs).as_secs_f64();

@@ -39,7 +39,7 @@ fn a_saturated_channel_reads_as_used_and_shared() {
         for (j, station) in stations.iter().enumerate() {
             let address = air.addresses(*station).0;
             let share = estimate.shares.iter().find(|share| share.address == address);
-            let off = share.map_or(1.0, |share| share.charged / truth(j) - 1.0);
+            let off = share.map_or(1.0, |share| share.airtime / truth(j) - 1.0);
             assert!(off.abs() < 0.1, "station {j} at {what}");
         }
         let payload = came[i] as f64 * 8.0 * (1_472.0 / 1_500.0);

@@ -53,7 +53,7 @@ pub struct AirOutput {
 /// How all of the air was used in a step of [`AirStep::LENGTH`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AirStep {
-    /// Charged airtime, by the definition of `wifi::Exchange`, over the step.
+    /// Charged airtime, by the definition of `wifi::PlannedExchange`, over the step.
     pub charged: f32,
     /// Frames that came.
     pub came: f32,

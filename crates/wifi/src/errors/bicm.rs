@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-/// What one coded bit of a modulation is worth at one SNR, on average over the bits of its labels.
+/// Mean value of a coded bit of a modulation at one SNR, over the bits of its labels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channel {
     /// The log of its Bhattacharyya parameter: the cumulant generating function of its log-likelihood
@@ -19,14 +19,14 @@ pub(super) struct Channel {
 /// Step of the integrals, standard deviations of the noise. The integrands are smooth: halving it
 /// changes nothing that is shown.
 const STEP: f64 = 0.25;
-/// How far beyond the outermost points they go.
+/// Distance that they go beyond the outermost points.
 const MARGIN: f64 = 8.0;
 /// In place of a likelihood that is too small to have a logarithm.
 const TINY: f64 = 1e-300;
 
 impl Channel {
-    /// Of a modulation of so many bits a symbol (1: BPSK; 2, 4, ... 10: square QAM with Gray labels), at
-    /// an SNR of so many times.
+    /// The value for a modulation of so many bits a symbol (1: BPSK; 2, 4, ... 10: square QAM with Gray
+    /// labels), at an SNR of so many times.
     pub(super) fn of(bits: u32, snr: f64) -> Self {
         // One dimension is enough: QAM is the same on both, with half of the energy each.
         let (bits, energy) = if bits == 1 { (1, snr) } else { (bits / 2, snr / 2.0) };

@@ -1,4 +1,4 @@
-//! What decoders make of it: the hazard of each information bit, which is how often an error starts there.
+//! Hazard of each information bit behind a decoder: the probability that an error starts there.
 
 use std::f64::consts::{LN_2, SQRT_2};
 
@@ -13,7 +13,7 @@ struct Spectrum {
     /// Information bits in a period of the puncturing.
     period: u32,
     lowest: u32,
-    /// From one weight to the next: rate 1/2 has even ones only.
+    /// Distance from one weight to the next: rate 1/2 has even ones only.
     stride: u32,
     events: &'static [f64],
 }
@@ -69,7 +69,7 @@ pub(super) fn convolutional(channel: &Channel, num: u32, den: u32) -> f64 {
     (sum / f64::from(spectrum.period)).min(MAX_EXPONENT)
 }
 
-/// How likely the decoder takes one sequence for another that differs in so many coded bits.
+/// Probability that the decoder takes one sequence for another that differs in so many coded bits.
 fn pairwise(channel: &Channel, weight: u32) -> f64 {
     let weight = f64::from(weight);
     let lambda = 0.5 * (weight * channel.curvature).sqrt();

@@ -30,7 +30,7 @@ pub(super) fn hazard(place: u8, snr: f64) -> f64 {
     (-(-error.min(0.999)).ln_1p() / bits).min(LN_2)
 }
 
-/// How often one of these is taken for the right word: so many each, at a distance.
+/// Numbers of words at each distance that may be taken for the right one.
 fn words(snr: f64, neighbours: &[(f64, f64)]) -> f64 {
     neighbours.iter().map(|(count, distance)| count * q((distance * snr).sqrt())).sum()
 }

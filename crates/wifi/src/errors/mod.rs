@@ -1,4 +1,4 @@
-//! How likely a frame comes through, by how it is sent, its SNR and its length.
+//! Probability that a frame is decoded, by its vector, SNR and length.
 
 mod bicm;
 mod codes;
@@ -22,8 +22,8 @@ pub enum Code {
 /// (`ThresholdPreambleDetectionModel`).
 pub const DETECTION_DB: f64 = 4.0;
 
-/// How likely a frame comes through: white noise, a receiver without other faults. The equations, and
-/// how far they are from others' curves: `docs/design/wifi.md`.
+/// Model of the probability that a frame is decoded: white noise, a receiver without other faults. The
+/// equations, and how far they are from others' curves: `docs/design/wifi.md`.
 ///
 /// An SNR here is that of the whole transmission: received power over the noise in its width. It is taken
 /// as the SNR of each subcarrier. Spatial streams share the power, and a receiver with as many antennas
@@ -36,7 +36,7 @@ pub const DETECTION_DB: f64 = 4.0;
 #[derive(Clone, Copy, Debug)]
 pub struct ErrorModel {
     tables: &'static Tables,
-    /// Of HT, VHT, HE.
+    /// Code of HT, VHT, HE.
     codes: [Code; 3],
 }
 
@@ -53,12 +53,12 @@ impl ErrorModel {
         Self { tables: Tables::get(), codes: [old, old, new] }
     }
 
-    /// All three have this code.
+    /// A model in which all three have this code.
     pub fn with_code(code: Code) -> Self {
         Self { tables: Tables::get(), codes: [code; 3] }
     }
 
-    /// How likely `bytes` of a frame that is sent so come through. Without a number for an SNR, never.
+    /// Probability that `bytes` of a frame with this vector are decoded. Without a number for an SNR, never.
     pub fn success(&self, vector: &Vector, snr_db: f64, bytes: u32) -> f64 {
         (-8.0 * f64::from(bytes) * self.hazard(vector, snr_db)).exp()
     }
@@ -81,7 +81,7 @@ impl ErrorModel {
         snr_db >= DETECTION_DB
     }
 
-    /// How likely the PHY header of a PPDU that was noticed is made out: what says how the rest is sent.
+    /// Probability that the PHY header of a PPDU that was noticed is decoded, which tells its vector.
     /// Each of its fields is BPSK at rate 1/2 and repeated every 20 MHz; of DSSS it is 1 Mbit/s.
     pub fn header(&self, vector: &Vector, snr_db: f64) -> f64 {
         let (signal, bits) = match vector.format {

@@ -1,4 +1,4 @@
-//! Where stations are.
+//! Positions of stations by time.
 
 mod walk;
 mod waypoints;
@@ -10,19 +10,19 @@ use crate::position::Position;
 pub use walk::{Area, Leg, Walk};
 pub use waypoints::{WaypointError, Waypoints};
 
-/// Where something is, by time.
+/// The position of something, by time.
 #[derive(Clone, Debug)]
 pub enum Mobility {
     /// Always there.
     Static(Position),
     /// Random walk in a box.
     Walk(Walk),
-    /// From place to place.
+    /// Motion from place to place.
     Waypoints(Waypoints),
 }
 
 impl Mobility {
-    /// Where it is at a time. The same at the same time in whatever order one asks; cheap at times that
+    /// Position at a time: the same at the same time in whatever order one asks; cheap at times that
     /// increase.
     pub fn position(&mut self, at: Time) -> Position {
         match self {

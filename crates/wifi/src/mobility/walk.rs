@@ -37,7 +37,7 @@ impl Area {
             && (self.low.y..=self.high.y).contains(&place.y)
     }
 
-    /// Where something is that went straight to this place and was thrown back by the walls.
+    /// Position of something that went straight to this place and was thrown back by the walls.
     fn fold(&self, place: Position) -> Position {
         Position::new(
             fold(place.x, self.low.x, self.high.x),
@@ -56,7 +56,7 @@ fn fold(x: f64, low: f64, high: f64) -> f64 {
     (low + if there > side { 2.0 * side - there } else { there }).clamp(low, high)
 }
 
-/// How long a walker keeps its speed and direction.
+/// Time or distance for which a walker keeps its speed and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Leg {
     /// For so many metres.
@@ -88,7 +88,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// From `start` (or the place in the box that is nearest) at speeds between two, m/s.
+    /// A walk from `start` (or the place in the box that is nearest) at speeds between two, m/s.
     pub fn new(seed: Seed, area: Area, start: Position, speed: [f64; 2], leg: Leg) -> Self {
         let start = Position::new(
             start.x.clamp(area.low.x, area.high.x),
@@ -113,13 +113,13 @@ impl Walk {
         walk
     }
 
-    /// What ns-3's `RandomWalk2dMobilityModel` does if nothing is said, which Plum's evaluation used (table
+    /// The default of ns-3's `RandomWalk2dMobilityModel`, which Plum's evaluation used (table
     /// II): 2 to 4 m/s, another direction after each metre.
     pub fn pedestrian(seed: Seed, area: Area, start: Position) -> Self {
         Self::new(seed, area, start, [2.0, 4.0], Leg::Metres(1.0))
     }
 
-    /// Where it is.
+    /// Position at a time.
     pub fn position(&mut self, at: Time) -> Position {
         let time = at.as_secs_f64().min(MAX_S);
         if time < self.began_s {

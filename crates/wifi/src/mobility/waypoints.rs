@@ -1,4 +1,4 @@
-//! From place to place.
+//! Motion from place to place.
 
 use airlane_base::Time;
 use serde::Serialize;
@@ -24,30 +24,30 @@ pub enum WaypointError {
     /// A time that does not come after the one before.
     #[error("expected times that increase: place {index} is at {at}, not after {before}")]
     Order {
-        /// Which, from 0.
+        /// Number of the place, from 0.
         index: usize,
         /// Its time.
         at: Time,
-        /// That of the place before it.
+        /// Time of the place before it.
         before: Time,
     },
     /// A coordinate that is not a number.
     #[error("expected coordinates in metres: those of place {index} are {x}, {y}")]
     Number {
-        /// Which, from 0.
+        /// Number of the place, from 0.
         index: usize,
-        /// What is there.
+        /// The value that was found.
         x: f64,
-        /// What is there.
+        /// The value that was found.
         y: f64,
     },
 }
 
 impl Waypoints {
-    /// Of times and places.
+    /// A way of times and places.
     ///
     /// # Errors
-    /// Where there are none, times do not increase, or a coordinate is not a finite number.
+    /// If there are none, times do not increase, or a coordinate is not a finite number.
     pub fn new(points: Vec<(Time, Position)>) -> Result<Self, WaypointError> {
         if points.is_empty() {
             return Err(WaypointError::Empty);
@@ -63,7 +63,7 @@ impl Waypoints {
         Ok(Self { points })
     }
 
-    /// Where it is.
+    /// Position at a time.
     pub fn position(&self, at: Time) -> Position {
         let later = self.points.partition_point(|&(time, _)| time <= at);
         let Some(&(to, there)) = self.points.get(later) else {

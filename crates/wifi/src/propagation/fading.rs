@@ -1,4 +1,4 @@
-//! What several ways of the same signal make of it.
+//! Multipath fading: several ways of the same signal.
 
 use std::f64::consts::TAU;
 

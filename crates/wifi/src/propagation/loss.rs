@@ -15,7 +15,7 @@ const NEAREST_M: f64 = 1.0;
 pub struct PathLoss {
     /// At 1 m, dB.
     reference_db: f64,
-    /// Up to the breakpoint.
+    /// Exponent up to the breakpoint.
     near_exponent: f64,
     /// Metres.
     breakpoint_m: f64,
@@ -26,12 +26,12 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    /// One exponent at all distances: 2 is free space, 3 what ns-3 takes.
+    /// A loss with one exponent at all distances: 2 is free space, 3 what ns-3 takes.
     pub fn log_distance(frequency_hz: f64, exponent: f64) -> Self {
         Self::two_slopes(frequency_hz, exponent, f64::INFINITY, exponent)
     }
 
-    /// One exponent up to a breakpoint, and another from there on.
+    /// A loss with one exponent up to a breakpoint, and another from there on.
     pub fn two_slopes(
         frequency_hz: f64,
         near_exponent: f64,

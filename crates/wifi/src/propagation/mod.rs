@@ -17,14 +17,14 @@ pub use noise::{NOISE_FIGURE_DB, noise_dbm, thermal_noise_dbm};
 pub use shadowing::Shadowing;
 pub use trace::{SnrTrace, TraceError};
 
-/// How a signal gets from one place to another. All of it is the same in both directions.
+/// Propagation of a signal from one place to another. All of it is the same in both directions.
 #[derive(Clone, Debug)]
 pub struct Propagation {
     /// Loss with distance.
     pub loss: PathLoss,
-    /// What stands in the way, by place: one field for all links of a scene.
+    /// Shadowing by place: one field for all links of a scene.
     pub shadowing: Option<Shadowing>,
-    /// What several ways of the same signal make of it, by time: each link's own.
+    /// Multipath fading by time: each link's own.
     pub fading: Option<Fading>,
 }
 
@@ -34,7 +34,7 @@ impl Propagation {
         Self { loss, shadowing: None, fading: None }
     }
 
-    /// What is lost on the way, dB.
+    /// Loss on the way, dB.
     pub fn loss_db(&self, from: Position, to: Position, at: Time) -> f64 {
         let mut db = self.loss.db(from.distance(to));
         if let Some(shadowing) = &self.shadowing {
@@ -47,16 +47,16 @@ impl Propagation {
     }
 }
 
-/// What a receiver's SNR comes from.
+/// Source of a receiver's SNR.
 #[derive(Clone, Debug)]
 pub enum Quality {
     /// Always the same, whatever the width, dB.
     Fixed(f64),
-    /// What was recorded, whatever the width.
+    /// A recorded trace, whatever the width.
     Trace(SnrTrace),
-    /// From powers and places.
+    /// Powers and places.
     Air {
-        /// What the antenna sends, antenna gains of both ends included, dBm.
+        /// Transmit power, antenna gains of both ends included, dBm.
         power_dbm: f64,
         /// The way.
         propagation: Propagation,

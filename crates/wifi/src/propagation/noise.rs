@@ -1,4 +1,4 @@
-//! What a receiver hears of nothing.
+//! Noise of a receiver.
 
 use crate::vector::Width;
 

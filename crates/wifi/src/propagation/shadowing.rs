@@ -1,4 +1,4 @@
-//! What stands in the way.
+//! Shadowing: loss by what stands in the way.
 
 use std::f64::consts::TAU;
 
@@ -34,7 +34,8 @@ struct Wave {
 }
 
 impl Shadowing {
-    /// Of this standard deviation in dB (TGn: 3 to 6), which forgets over so many metres (indoors, a few).
+    /// A field of this standard deviation in dB (TGn: 3 to 6), which forgets over so many metres (indoors, a
+    /// few).
     pub fn new(seed: Seed, sigma_db: f64, decorrelation_m: f64) -> Self {
         let decorrelation_m = decorrelation_m.max(1e-3);
         let mut rng = seed.split("shadowing").rng();
@@ -50,7 +51,7 @@ impl Shadowing {
         Self { scale_db: sigma_db / (WAVES as f64).sqrt(), decorrelation_m, waves }
     }
 
-    /// How much more than its distance says is lost between two places, dB; less where negative.
+    /// Loss between two places beyond that of their distance, dB.
     pub fn db(&self, from: Position, to: Position) -> f64 {
         // Ends that are close to each other are shadowed alike, which would count twice.
         let common = (-from.distance(to) / self.decorrelation_m).exp();

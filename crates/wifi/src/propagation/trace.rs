@@ -21,28 +21,28 @@ pub enum TraceError {
     /// A time that does not come after the one before.
     #[error("expected times that increase: entry {index} is at {at}, not after {before}")]
     Order {
-        /// Which, from 0.
+        /// Number of the entry, from 0.
         index: usize,
         /// Its time.
         at: Time,
-        /// That of the entry before it.
+        /// Time of the entry before it.
         before: Time,
     },
     /// An SNR that is not a number.
     #[error("expected an SNR in dB: entry {index} is {db}")]
     Number {
-        /// Which, from 0.
+        /// Number of the entry, from 0.
         index: usize,
-        /// What is there.
+        /// The value that was found.
         db: f64,
     },
 }
 
 impl SnrTrace {
-    /// Of times and dB.
+    /// A trace of times and dB.
     ///
     /// # Errors
-    /// Where there are none, times do not increase, or one is not a finite number.
+    /// If there are none, times do not increase, or one is not a finite number.
     pub fn new(points: Vec<(Time, f64)>) -> Result<Self, TraceError> {
         if points.is_empty() {
             return Err(TraceError::Empty);

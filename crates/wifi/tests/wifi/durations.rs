@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use airlane_wifi::{
-    Access, Band, Exchange, Format, Guard, Response, Timing, Vector, Width, contention, mac,
+    Access, Band, Format, Guard, PlannedExchange, Response, Timing, Vector, Width, contention, mac,
 };
 use proptest::prelude::*;
 
@@ -70,15 +70,19 @@ fn data_takes_what_the_formulas_give() {
 fn an_exchange_is_the_sum_of_its_parts() {
     let timing = Timing::of(Band::Ghz5);
     let vector = vector(Format::Vht, Width::Mhz80, 9, 2, Guard::Ns400);
-    let exchange =
-        Exchange { vector, bytes: 1_500, is_protected: true, response: Response::BlockAck64 };
+    let exchange = PlannedExchange {
+        vector,
+        bytes: 1_500,
+        is_protected: true,
+        response: Response::BlockAck64,
+    };
     let us = |us| Duration::from_nanos((us * 1e3) as u64);
     // RTS 28, CTS 28, data 60, block acknowledgement 32, and three SIFS.
-    assert_eq!(exchange.bare(&timing), us(28.0 + 28.0 + 60.0 + 32.0 + 3.0 * 16.0));
+    assert_eq!(exchange.without_contention(&timing), us(28.0 + 28.0 + 60.0 + 32.0 + 3.0 * 16.0));
     assert_eq!(contention(&timing, &Access::BEST_EFFORT), us(110.5));
-    assert_eq!(exchange.charge(&timing, &Access::BEST_EFFORT), us(196.0 + 110.5));
-    let broadcast = Exchange { is_protected: false, response: Response::None, ..exchange };
-    assert_eq!(broadcast.bare(&timing), us(60.0));
+    assert_eq!(exchange.with_contention(&timing, &Access::BEST_EFFORT), us(196.0 + 110.5));
+    let broadcast = PlannedExchange { is_protected: false, response: Response::None, ..exchange };
+    assert_eq!(broadcast.without_contention(&timing), us(60.0));
     // A full aggregate of 64 packets of 1500 bytes, as CCMP seals them.
     let mpdu = mac::mpdu(1_500, true);
     assert_eq!((mpdu, mac::in_aggregate(mpdu)), (1_554, 1_560));

@@ -2,6 +2,7 @@
 
 mod durations;
 mod errors;
+mod exchange;
 mod mobility;
 mod propagation;
 mod rates;

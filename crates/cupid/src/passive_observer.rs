@@ -1,4 +1,4 @@
-//! What agents on several stations would grant, if each heard what one receiver hears.
+//! Rates that agents on several stations would grant, if each heard what one receiver hears.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,31 +17,31 @@ const END: Time = Time::from_nanos(u64::MAX / 2);
 /// Records that end so long before others did are of a clock that was set.
 const SET_BACK: Duration = Duration::from_secs(1);
 
-/// What an agent on a station would have reported.
+/// The report that an agent on a station would have made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Granted {
-    /// What it would have gone by.
+pub struct GrantedRates {
+    /// The estimate that it would have gone by.
     pub estimate: Estimate,
     /// The rate of the station, all flows together, by the default rule.
     pub rate: Rate,
-    /// The same by the published rule.
+    /// The rate by the published rule.
     pub paper_rate: Rate,
 }
 
-/// Looks on: for each station that receives data it says what an agent of Cupid on that station would grant.
+/// An observer that says for each station that receives data what an agent of Cupid on it would grant.
 ///
 /// One estimator serves all of them, as they hear the same. A station counts while its last frame of data
 /// above the size that makes it count ([`EstimatorOptions::big`](crate::EstimatorOptions)) is within the
 /// memory; when it comes back, the rules begin anew. Memory is bounded: 256 stations, of which those make
 /// room that have been silent for longest.
 #[derive(Clone, Debug)]
-pub struct Onlooker {
+pub struct PassiveObserver {
     options: AgentOptions,
     estimator: Estimator,
     stations: BTreeMap<Address, Station>,
-    /// When the next reports are due; `None` before the first record.
+    /// Time of the next reports; `None` before the first record.
     next: Option<Time>,
-    /// When a station was refused last: nobody leaves before the next reports.
+    /// Time of the next reports when a station was refused last: nobody leaves before these.
     full: Option<Time>,
     crowded: u64,
 }
@@ -55,8 +55,8 @@ struct Station {
     paper: RateRule,
 }
 
-impl Onlooker {
-    /// One who has heard nothing. Of the options the own station and the kind of the rule do not matter.
+impl PassiveObserver {
+    /// An observer that has heard nothing. Of the options the own station and the kind of the rule do not matter.
     pub fn new(options: AgentOptions) -> Self {
         let options = options.bounded();
         Self {
@@ -69,8 +69,8 @@ impl Onlooker {
         }
     }
 
-    /// One transmission was heard. Before it is taken in, `tell` gets what was due until it ended.
-    pub fn hear(&mut self, heard: &Heard, tell: impl FnMut(Address, &Granted)) {
+    /// Takes a transmission that was heard. Before it is taken in, `tell` gets what was due until it ended.
+    pub fn hear(&mut self, heard: &Heard, tell: impl FnMut(Address, &GrantedRates)) {
         // Time goes on behind it.
         let end = (heard.at + heard.duration).min(END);
         self.until(end, tell);
@@ -84,7 +84,7 @@ impl Onlooker {
     }
 
     /// Reports what is due until `now`.
-    fn until(&mut self, now: Time, mut tell: impl FnMut(Address, &Granted)) {
+    fn until(&mut self, now: Time, mut tell: impl FnMut(Address, &GrantedRates)) {
         let interval = self.options.interval;
         let Some(mut due) = self.next else {
             self.next = Some(now + interval);
@@ -112,7 +112,7 @@ impl Onlooker {
         self.next = Some(due);
     }
 
-    fn report(&mut self, now: Time, tell: &mut impl FnMut(Address, &Granted)) {
+    fn report(&mut self, now: Time, tell: &mut impl FnMut(Address, &GrantedRates)) {
         let memory = self.estimator.options().memory;
         for station in self.stations.values_mut() {
             station.is_active &= now.since(station.last) <= memory;
@@ -123,15 +123,15 @@ impl Onlooker {
         if active.is_empty() {
             return;
         }
-        estimator.estimates(now, active, |address, estimate| {
-            let Some(station) = stations.get_mut(&address) else { return };
-            let Some(air) = options.air(&estimate, address) else { return };
+        for (address, estimate) in estimator.estimates(now, active) {
+            let Some(station) = stations.get_mut(&address) else { continue };
+            let Some(air) = options.air(&estimate, address) else { continue };
             let (rate, paper_rate) = (station.default.update(&air), station.paper.update(&air));
-            tell(address, &Granted { estimate, rate, paper_rate });
-        });
+            tell(address, &GrantedRates { estimate, rate, paper_rate });
+        }
     }
 
-    /// Who receives data.
+    /// Takes in who receives data.
     fn learn(&mut self, heard: &Heard, end: Time) {
         let What::Frames { frames, .. } = &heard.what else { return };
         let Some(first) = frames.first() else { return };

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_cupid::{Agent, AgentOptions, EstimatorOptions, Granted, Onlooker, RuleKind};
+use airlane_cupid::{
+    Agent, AgentOptions, EstimatorOptions, GrantedRates, PassiveObserver, RuleKind,
+};
 use airlane_wifi::{Address, Heard};
 
 use crate::air::{Talker, channel, he, station};
@@ -15,19 +17,19 @@ fn options(own: Address, kind: RuleKind) -> AgentOptions {
     options
 }
 
-fn onlooker() -> Onlooker {
-    Onlooker::new(options(Address::default(), RuleKind::Default))
+fn observer() -> PassiveObserver {
+    PassiveObserver::new(options(Address::default(), RuleKind::Default))
 }
 
-fn look_on(records: &[Heard]) -> BTreeMap<Address, Vec<Granted>> {
-    let mut onlooker = onlooker();
-    let mut all: BTreeMap<Address, Vec<Granted>> = BTreeMap::new();
+fn look_on(records: &[Heard]) -> BTreeMap<Address, Vec<GrantedRates>> {
+    let mut observer = observer();
+    let mut all: BTreeMap<Address, Vec<GrantedRates>> = BTreeMap::new();
     for heard in records {
-        onlooker.hear(heard, |address, granted| {
+        observer.hear(heard, |address, granted| {
             all.entry(address).or_default().push(granted.clone());
         });
     }
-    assert_eq!(onlooker.crowded(), 0);
+    assert_eq!(observer.crowded(), 0);
     all
 }
 
@@ -99,22 +101,22 @@ fn silence_ends_reports_and_who_comes_back_begins_anew() {
 
 #[test]
 fn more_stations_than_are_looked_at_are_counted_and_room_is_made_for_later_ones() {
-    let mut onlooker = onlooker();
+    let mut observer = observer();
     let mut seen: BTreeMap<Address, u64> = BTreeMap::new();
-    let mut hear = |onlooker: &mut Onlooker, numbers: std::ops::Range<u16>, from: Time| {
+    let mut hear = |observer: &mut PassiveObserver, numbers: std::ops::Range<u16>, from: Time| {
         let mut talkers: Vec<Talker> =
             numbers.map(|n| Talker::down(station(n), he(11), 2)).collect();
         let end = from + Duration::from_millis(800);
         talkers.iter_mut().for_each(|talker| talker.from_time = from);
         for heard in channel(&mut talkers, end, 1).records {
-            onlooker.hear(&heard, |address, _| *seen.entry(address).or_default() += 1);
+            observer.hear(&heard, |address, _| *seen.entry(address).or_default() += 1);
         }
     };
-    hear(&mut onlooker, 1..301, Time::ZERO);
-    assert!(onlooker.crowded() > 0);
-    let before = onlooker.crowded();
-    hear(&mut onlooker, 301..401, Time::from_millis(5_000));
-    assert_eq!(onlooker.crowded(), before, "those of before are silent");
+    hear(&mut observer, 1..301, Time::ZERO);
+    assert!(observer.crowded() > 0);
+    let before = observer.crowded();
+    hear(&mut observer, 301..401, Time::from_millis(5_000));
+    assert_eq!(observer.crowded(), before, "those of before are silent");
     assert_eq!(seen.keys().filter(|address| **address < station(301)).count(), 256);
     assert_eq!(seen.keys().filter(|address| **address >= station(301)).count(), 100);
 }
