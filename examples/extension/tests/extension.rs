@@ -138,8 +138,8 @@ statement = "Whoever sends at 0.4 Mbit/s answers later."
 paper = { text = "no figure" }
 unit = "s"
 statistic = "Mean over draws."
-rule_text = "above one second"
-rule = { kind = "above", of = "response_change_s", bound = 1.0 }
+rule_text = "above half a second"
+rule = { kind = "above", of = "response_change_s", bound = 0.5 }
 compare = ["slow", "cubic"]
 mixes = "m"
 beside = ["response_s", "response_s_of_baseline", "sum(response_s / response_s_of_baseline)"]
