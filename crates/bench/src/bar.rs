@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use airlane_lab::LabError;
+use airlane_sim::LabError;
 use serde::Deserialize;
 
 /// What the bars are measured with.

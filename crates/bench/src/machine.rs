@@ -1,6 +1,6 @@
 //! What the bench ran on, in one line.
 
-use airlane_lab::pool::available_cores;
+use airlane_sim::pool::available_cores;
 
 /// Processor, cores, memory, system and how busy it was, as far as the system tells.
 pub(crate) fn describe() -> String {

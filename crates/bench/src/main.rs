@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use airlane_base::InputError;
-use airlane_lab::summary::{COMMIT, OutFolder};
+use airlane_sim::{COMMIT, OutFolder};
 use clap::Parser;
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! A server's metrics, as its listener for operators has them.
 
-use airlane_daemon::client::{Client, Url};
+use airlane_http_client::{Client, Url};
 
 use crate::bar::Problem;
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use airlane_lab::scenario::{Capacity, QueueLimit, Scenario};
+use airlane_scenario::{Capacity, QueueLimit, Scenario};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_lab::LabError;
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::{Cipher, Scenario};
-use airlane_lab::workload::Stocks;
-use airlane_lab::world::{self, Options, RunOutput};
 use airlane_link::thread_cpu;
+use airlane_scenario::{Cipher, Scenario};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options, RunOutput};
 
 use crate::clock::Watch;
 
@@ -62,12 +62,17 @@ impl Timed {
 impl Scene {
     /// One of the bench's own.
     pub(crate) fn own((name, text): (&str, &str), set: &[String]) -> Result<Self, LabError> {
-        Self::new(Scenario::from_bytes(text.as_bytes(), Path::new(name), set)?)
+        Self::new(Scenario::from_bytes(
+            airlane_lab::registry().scenarios(),
+            text.as_bytes(),
+            Path::new(name),
+            set,
+        )?)
     }
 
     /// One that comes with Airlane.
     pub(crate) fn embedded(name: &str, set: &[String]) -> Result<Self, LabError> {
-        Self::new(Scenario::from_file(Path::new(name), set)?)
+        Self::new(Scenario::from_file(airlane_lab::registry().scenarios(), Path::new(name), set)?)
     }
 
     fn new(scenario: Scenario) -> Result<Self, LabError> {

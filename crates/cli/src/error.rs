@@ -2,9 +2,7 @@
 
 use airlane_base::InputError;
 #[cfg(feature = "video")]
-use airlane_daemon::DaemonError;
-#[cfg(feature = "video")]
-use airlane_lab::LabError;
+use airlane_sim::LabError;
 #[cfg(feature = "tunnel")]
 use airlane_tunnel::TunnelError;
 
@@ -88,10 +86,20 @@ impl From<LabError> for CommandError {
 }
 
 #[cfg(feature = "video")]
-impl From<DaemonError> for CommandError {
-    fn from(error: DaemonError) -> Self {
+impl From<airlane_live_daemon::DaemonError> for CommandError {
+    fn from(error: airlane_live_daemon::DaemonError) -> Self {
         match error {
-            DaemonError::Input(e) => Self::Input(e),
+            airlane_live_daemon::DaemonError::Input(e) => Self::Input(e),
+            other => Self::machine(&other),
+        }
+    }
+}
+
+#[cfg(feature = "video")]
+impl From<airlane_origin_daemon::DaemonError> for CommandError {
+    fn from(error: airlane_origin_daemon::DaemonError) -> Self {
+        match error {
+            airlane_origin_daemon::DaemonError::Input(e) => Self::Input(e),
             other => Self::machine(&other),
         }
     }

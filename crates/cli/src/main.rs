@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use airlane_base::printable_lines;
 #[cfg(feature = "video")]
-use airlane_lab::pool;
+use airlane_sim::pool;
 use clap::Parser;
 
 use crate::clock::Clock;
@@ -79,7 +79,7 @@ fn print_fault(what: &str, run: Option<&FaultyRun>) {
 fn build() -> String {
     let version = env!("CARGO_PKG_VERSION");
     #[cfg(feature = "video")]
-    let version = format!("version {version}, commit {}", airlane_lab::summary::COMMIT);
+    let version = format!("version {version}, commit {}", airlane_sim::COMMIT);
     #[cfg(not(feature = "video"))]
     let version = format!("version {version}");
     version

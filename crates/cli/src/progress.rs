@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use airlane_lab::pool::Progress;
+use airlane_sim::pool::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::clock::Clock;

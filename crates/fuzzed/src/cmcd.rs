@@ -1,6 +1,6 @@
 //! CMCD (CTA-5004) as a player sends it with a request.
 
-use airlane_apps::cmcd::Cmcd;
+use airlane_origin::cmcd::Cmcd;
 
 /// Any text as CMCD, in a header field and in a query: what was understood once is understood again.
 pub fn cmcd(data: &[u8]) {

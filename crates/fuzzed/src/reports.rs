@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::Viewer;
 use airlane_base::Time;
+use airlane_origin::Viewer;
+use airlane_origin::cmcd::Cmcd;
 
 /// Any sequence of CMCD reports as a player's: its state stays sound.
 pub fn reports(data: &[u8]) {

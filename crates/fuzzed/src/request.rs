@@ -3,9 +3,9 @@
 use std::path::Component;
 use std::sync::Arc;
 
-use airlane_apps::content::{Object, Version};
-use airlane_apps::http::{AnswerOptions, answer};
-use airlane_daemon::files::name_of;
+use airlane_origin::http::{AnswerOptions, answer};
+use airlane_origin::store::{Object, Version};
+use airlane_origin_daemon::files::name_of;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request};
 

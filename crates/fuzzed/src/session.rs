@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use airlane_apps::tiles::Viewer;
-use airlane_apps::tiles::wire::{Begin, FromServer, Part, Report, Request};
 use airlane_base::Time;
+use airlane_tiles::Viewer;
+use airlane_tiles::wire::{Begin, FromServer, Part, Report, Request};
 use bytes::{Bytes, BytesMut};
 
 /// Any bytes on the stream: they are messages or refused, a message comes out as it went in, and a

@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use airlane_base::Seed;
-use airlane_lab::claims::{ClaimSet, Purpose};
-use airlane_lab::plan::Plan;
-use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
+use airlane_judge::claims::{ClaimSet, Purpose};
 use airlane_lab::workloads::vod::{Drawn, Output};
-use airlane_lab::world::{self, Options, RunOutput};
 use airlane_quality::Bootstrap;
 use airlane_quality::stats::mean;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::Plan;
+use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options, RunOutput};
 
 /// Viewers of each kind.
 const VIEWERS: usize = 4;
@@ -40,7 +40,8 @@ fn main() {
     let given: Vec<f64> = args.map(|a| a.parse().expect("an alpha")).collect();
     let alphas = if given.is_empty() { ALPHAS.to_vec() } else { given };
 
-    let set = ClaimSet::of_system("minerva").unwrap_or_else(|e| panic!("{e}"));
+    let set =
+        ClaimSet::of_system(airlane_lab::registry(), "minerva").unwrap_or_else(|e| panic!("{e}"));
     let start = Instant::now();
     let stop = Stop::default();
     let common =
@@ -48,8 +49,13 @@ fn main() {
     // More than are wanted: those that a claim has are left out.
     let text =
         scenario(&alphas, &metric, 3 * mixes, Seed(set.seed).split("mixes").split("calibration"));
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("calibration"), &[])
-        .unwrap_or_else(|e| panic!("{e}"));
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("calibration"),
+        &[],
+    )
+    .unwrap_or_else(|e| panic!("{e}"));
     let plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
     let cases = unclaimed(&plan, &set, &common, mixes);
     let stocks = Stocks::of_plan(&plan).unwrap_or_else(|e| panic!("{e}"));

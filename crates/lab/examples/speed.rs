@@ -5,13 +5,13 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use airlane_lab::plan::Plan;
-use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::{bulk, vod};
-use airlane_lab::world::{self, Options};
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::Plan;
+use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -22,7 +22,8 @@ fn main() {
     let file = PathBuf::from(args.next().expect("a scenario"));
     let content = args.next().filter(|a| a != "-").map(PathBuf::from);
     let set: Vec<String> = args.collect();
-    let scenario = Scenario::from_file(&file, &set).unwrap_or_else(|e| panic!("{e}"));
+    let scenario = Scenario::from_file(airlane_lab::registry().scenarios(), &file, &set)
+        .unwrap_or_else(|e| panic!("{e}"));
     let stop = Stop::default();
     let start = Instant::now();
     let common = Common { seed: Some(1), content, stop: stop.clone(), ..Common::default() };

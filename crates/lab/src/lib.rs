@@ -1,48 +1,54 @@
-//! The laboratory: scenario to world to records to report; claims and verdicts.
-//!
-//! - [`scenario`]: who shares which link, under which schemes, from TOML.
-//! - [`plan`]: a scenario with its content and traces, checked, and the runs that it means.
-//! - [`execute`]: the runs of a plan, and what they leave.
-//! - [`workload`]: what a kind of traffic is to the laboratory; [`workloads`]: those there are.
-//! - [`world`]: one run, from its network and roles to what came out.
-//! - [`pool`]: independent worlds over the machine's cores.
-//! - [`mod@reproduce`]: a paper's claims, measured and judged.
-//! - [`mod@sweep`]: a scenario under every combination of some values, with a journal.
-//! - [`mod@airtime`]: who used the air in a capture.
-//! - [`mod@diff`]: what changed between two results.
-//! - [`request`]: what a front asks of the laboratory.
-//! - [`claims`]: what a paper states, and the rule that judges what was measured.
-//! - [`story`]: the figures of runs, and the report that they make.
-//! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`diff()`]: the commands.
-//! - [`summary`]: what a command leaves: `summary.json` and `run.json`.
+//! The laboratory: the workloads that Airlane knows, and the commands with them.
 
-pub mod airtime;
-pub mod claims;
-mod demo;
-pub mod diff;
-pub mod error;
-pub mod execute;
-mod identity;
-mod journal;
 mod multipath;
-mod pcap;
-pub mod plan;
-pub mod pool;
-pub mod reproduce;
-pub mod request;
-mod run;
-pub mod scenario;
-pub mod story;
-pub mod summary;
-pub mod sweep;
-pub mod workload;
 pub mod workloads;
-pub mod world;
 
-pub use airtime::airtime;
-pub use demo::demo;
-pub use diff::diff;
-pub use error::{Fault, FaultyRun, LabError};
-pub use reproduce::reproduce;
-pub use run::{report, run};
-pub use sweep::sweep;
+use airlane_judge::request::{
+    DemoRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest, SweepRequest,
+};
+use airlane_sim::LabError;
+
+pub use workloads::registry;
+
+/// Words of scenarios that the workloads give ([`airlane_scenario::words!`]).
+pub enum Vocabulary {}
+
+/// Runs a scenario ([`airlane_judge::run`]).
+///
+/// # Errors
+/// As there.
+pub fn run(request: &RunRequest<'_>) -> Result<Outcome, LabError> {
+    airlane_judge::run(registry(), request)
+}
+
+/// Runs the demonstration scenarios ([`airlane_judge::demo`]).
+///
+/// # Errors
+/// As there.
+pub fn demo(request: &DemoRequest<'_>) -> Result<Outcome, LabError> {
+    airlane_judge::demo(registry(), request)
+}
+
+/// Makes one page of several results ([`airlane_judge::report`]).
+///
+/// # Errors
+/// As there.
+pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
+    airlane_judge::report(registry(), request)
+}
+
+/// Runs a scenario under every combination of some values ([`airlane_judge::sweep`]).
+///
+/// # Errors
+/// As there.
+pub fn sweep(request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
+    airlane_judge::sweep(registry(), request)
+}
+
+/// Measures and judges claims ([`airlane_judge::reproduce`]).
+///
+/// # Errors
+/// As there.
+pub fn reproduce(request: &ReproduceRequest<'_>) -> Result<Outcome, LabError> {
+    airlane_judge::reproduce(registry(), request)
+}

@@ -18,9 +18,9 @@ use airlane_quic::{Connection, ControlHandle, Endpoint};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::scenario::{ControllerConfig, Word, words};
-use crate::world::{Pair, Stage, Tap};
+use airlane_scenario::{ControllerConfig, words};
+use airlane_sim::LabError;
+use airlane_sim::world::{Pair, Stage, Tap};
 
 /// A way to share a stream among accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

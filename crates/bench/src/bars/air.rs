@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Seed, Time};
-use airlane_lab::scenario::Cipher;
 use airlane_lab::workloads::bulk;
 use airlane_link::thread_cpu;
 use airlane_net::air::{
@@ -11,6 +10,7 @@ use airlane_net::air::{
     StationConfig,
 };
 use airlane_net::{Capacity, Direction, Limit, Node, QueueSpec};
+use airlane_scenario::Cipher;
 use airlane_wifi::{Format, Guard, Width};
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};

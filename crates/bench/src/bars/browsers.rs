@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use airlane_lab::summary::{ClaimEntry, Summary};
+use airlane_judge::summary::{ClaimEntry, Summary};
 
 use crate::bar::{Figure, Problem, Rule, Setting};
 use crate::process::airlane;

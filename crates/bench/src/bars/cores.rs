@@ -1,7 +1,7 @@
 //! Many runs: does a second core bring what it should?
 
-use airlane_lab::plan::RunKey;
-use airlane_lab::pool::available_cores;
+use airlane_sim::plan::RunKey;
+use airlane_sim::pool::available_cores;
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::clock::Watch;

@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use airlane_apps::live::LayerMarks;
 use airlane_base::Seed;
-use airlane_daemon::DaemonError;
-use airlane_daemon::live::{
+use airlane_link::{Link, LinkConfig, LinkSpec, Mode, UdpSpec};
+use airlane_live::LayerMarks;
+use airlane_live_daemon::DaemonError;
+use airlane_live_daemon::{
     ReceiverConfig, Report, Sender, SenderConfig, SentVideo, VideoInput, VpxEncoders, recv,
 };
-use airlane_link::{Link, LinkConfig, LinkSpec, Mode, UdpSpec};
 use airlane_vpx::Library;
 
 use crate::bar::{Figure, Problem, Rule, Setting};

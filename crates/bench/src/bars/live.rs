@@ -1,6 +1,6 @@
 //! Live video over one cell, all case studies: how much faster than real time.
 
-use airlane_lab::plan::RunKey;
+use airlane_sim::plan::RunKey;
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::scene::Scene;

@@ -1,6 +1,6 @@
 //! Packets per second of every build of ns-3 in a scene, to be run in turn with ours.
 
-use airlane_lab::scenario::Scenario;
+use airlane_scenario::Scenario;
 
 use crate::bar::{Problem, Setting, median};
 use crate::ns3::{Build, Builds};

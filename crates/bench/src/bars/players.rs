@@ -1,7 +1,7 @@
 //! Four players on one link: how much faster than real time.
 
-use airlane_lab::plan::RunKey;
-use airlane_lab::scenario::Cipher;
+use airlane_scenario::Cipher;
+use airlane_sim::plan::RunKey;
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use crate::scene::Scene;

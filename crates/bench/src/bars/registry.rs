@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use airlane_apps::cmcd::Cmcd;
-use airlane_apps::content::{Part, PartRole};
-use airlane_apps::vod::Carrier;
-use airlane_apps::vod::sessions::{PartRequest, SessionKey, SharedSessions};
 use airlane_base::{Seed, Time};
-use airlane_daemon::serve::{Points, Registry};
 use airlane_minerva::Progress;
+use airlane_origin::Carrier;
+use airlane_origin::cmcd::Cmcd;
+use airlane_origin::sessions::{PartRequest, SessionKey, SharedSessions};
+use airlane_origin::store::{Part, PartRole};
+use airlane_origin_daemon::serve::{Points, Registry};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use serde::{Deserialize, Serialize};

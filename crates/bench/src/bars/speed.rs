@@ -1,6 +1,6 @@
 //! Speed: packets per second of one Cubic flow, beside the fastest ns-3 that can be had.
 
-use airlane_lab::scenario::Cipher;
+use airlane_scenario::Cipher;
 
 use super::peers::{HOW, Peers, Rates};
 use crate::bar::{Figure, Problem, Rule, Setting};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_congestion::ControllerConfig;
-use airlane_daemon::client::{Client, Speak};
+use airlane_http_client::{Client, Speak};
 use airlane_quic::{ALPN_H3, Body, Endpoint, H3Client, QuicError, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};

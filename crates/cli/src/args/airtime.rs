@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use airlane_lab::airtime::AirtimeFormat;
+use airlane_airtime::AirtimeFormat;
 use clap::Args;
 
 use super::positive_number;

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use airlane_lab::plan::GivenTrace;
 use airlane_lab::workloads::vod::normalise::{FORMS, Form};
 use airlane_lab::workloads::vod::{Abr, MIN_CHUNKS};
 use airlane_media::Metric;
+use airlane_sim::plan::GivenTrace;
 use clap::{Args, Subcommand};
 
 use super::{metric, number, one_of};

@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::live::{LayerMarks, Source, Video};
 use airlane_base::{InputError, Rate, Seed};
-use airlane_daemon::DaemonError;
-use airlane_daemon::certificate::CertificateFiles;
-use airlane_daemon::live::{
-    ReadFrom, ReceiverConfig, SenderConfig, SentVideo, VideoInput, VpxEncoders, WriteTo,
-};
+use airlane_certificate::CertificateFiles;
 use airlane_host::dirs;
 use airlane_link::{LinkConfig, LinkError, LinkSpec, Mode, UdpSpec};
+use airlane_live::{LayerMarks, Source, Video};
+use airlane_live_daemon::DaemonError;
+use airlane_live_daemon::{
+    ReadFrom, ReceiverConfig, SenderConfig, SentVideo, VideoInput, VpxEncoders, WriteTo,
+};
 use airlane_media::layers::{LayerContent, Packed};
 use airlane_media::y4m;
 use airlane_vpx::Library;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use airlane_abr::AbrKind;
-use airlane_daemon::air::AirInterface;
-use airlane_daemon::client::Speak;
-use airlane_daemon::play::PlayRequest;
+use airlane_cupid_agent::AirInterface;
+use airlane_http_client::Speak;
 use airlane_media::Metric;
+use airlane_origin_daemon::play::PlayRequest;
 use clap::{Args, ValueEnum};
 
 use super::{metric, number, positive_number};

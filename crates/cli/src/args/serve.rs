@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use airlane_abr::AbrKind;
 use airlane_base::InputError;
-use airlane_daemon::serve::{Admin, CertificateFiles, ServerConfig, Sharing};
 use airlane_media::Metric;
+use airlane_origin_daemon::serve::{Admin, CertificateFiles, ServerConfig, Sharing};
 use clap::{Args, ValueEnum};
 
 use super::addresses::listen_addresses;

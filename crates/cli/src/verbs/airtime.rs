@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::time::Duration;
 
-use airlane_lab::airtime::{AirtimeFormat, AirtimeRequest};
-use airlane_lab::pool::{self, Stop};
-use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
+use airlane_airtime::{AirtimeFormat, AirtimeRequest};
+use airlane_sim::pool::{self, Stop};
+use airlane_sim::{COMMIT, RunInfo, VERSION};
 
 use super::laboratory::{host, listen, say};
 use super::{command, print};
@@ -27,7 +27,7 @@ pub(super) fn airtime(args: AirtimeArgs, clock: Clock) -> Result<u8, CommandErro
             let _ = writeln!(std::io::stderr(), "{line}");
         }
     };
-    let outcome = airlane_lab::airtime(&AirtimeRequest {
+    let outcome = airlane_airtime::airtime(&AirtimeRequest {
         source: args.source,
         out: args.out,
         format,

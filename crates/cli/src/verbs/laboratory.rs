@@ -1,15 +1,15 @@
 //! The verbs that run the laboratory, and those that describe its content.
 
-use airlane_lab::LabError;
-use airlane_lab::pool::{self, Stop};
-use airlane_lab::request::{
-    Captures, Common, DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest,
-    RunRequest, SweepRequest,
+use airlane_judge::request::{
+    DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest, SweepRequest,
 };
-use airlane_lab::scenario::Cipher;
-use airlane_lab::summary::{COMMIT, RunInfo, VERSION};
 use airlane_lab::workloads::vod::normalise::{NormaliseRequest, normalise};
 use airlane_media::{Corpus, CorpusStatistics, TileContent};
+use airlane_scenario::Cipher;
+use airlane_sim::LabError;
+use airlane_sim::pool::{self, Stop};
+use airlane_sim::{COMMIT, RunInfo, VERSION};
+use airlane_sim::{Captures, Common};
 
 use super::{command, print};
 use crate::args::{
@@ -51,7 +51,7 @@ pub(super) fn report(args: ReportArgs) -> Result<u8, CommandError> {
 
 pub(super) fn diff(args: DiffArgs) -> Result<u8, CommandError> {
     let DiffArgs { a, b, all, threshold, check, out, quiet } = args;
-    say(&airlane_lab::diff(&DiffRequest { a, b, all, threshold, check, out })?, quiet)
+    say(&airlane_judge::diff(&DiffRequest { a, b, all, threshold, check, out })?, quiet)
 }
 
 pub(super) fn corpus(args: CorpusArgs) -> Result<u8, CommandError> {

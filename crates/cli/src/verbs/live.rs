@@ -1,7 +1,7 @@
 //! `airlane send` and `airlane recv`.
 
-use airlane_daemon::DaemonError;
-use airlane_daemon::live::{Report, Second, Sender, SentVideo, recv as watch};
+use airlane_live_daemon::DaemonError;
+use airlane_live_daemon::{Report, Second, Sender, SentVideo, recv as watch};
 
 use super::serve::kept_at;
 use super::stopping::Stopping;

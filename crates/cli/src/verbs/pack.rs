@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use airlane_base::Rate;
-use airlane_lab::pool::Stop;
 use airlane_pack::{
     EncodingReport, Event, LayeredReport, PackError, RungReport, measure, pack as make,
     pack_layered,
 };
+use airlane_sim::pool::Stop;
 
 use super::laboratory::listen;
 use super::print;

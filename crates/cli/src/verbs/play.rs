@@ -1,7 +1,7 @@
 //! `airlane play`: players without a screen.
 
 use airlane_base::printable;
-use airlane_daemon::play;
+use airlane_origin_daemon::play;
 
 use super::{print, threads};
 use crate::args::PlayArgs;

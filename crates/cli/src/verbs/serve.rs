@@ -1,7 +1,7 @@
 //! `airlane serve`: a server until it is told to stop.
 
 use airlane_base::InputError;
-use airlane_daemon::serve::{Development, Ready, Server, SignKey};
+use airlane_origin_daemon::serve::{Development, Ready, Server, SignKey};
 use tokio::signal::unix::SignalKind;
 
 use super::stopping::{Stopping, listen};

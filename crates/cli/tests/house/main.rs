@@ -10,12 +10,16 @@ use std::process::Command;
 
 use serde_json::Value;
 
+/// Packages that run on machines alone.
+const DAEMONS: &[&str] =
+    &["certificate", "host", "http-client", "link", "live-daemon", "origin-daemon", "tunnel"];
+
 /// Packages, and those that they must not stand on, directly or not.
 const APART: &[(&[&str], &[&str])] = &[
     // What runs on machines carries no laboratory and no rival.
-    (&["daemon", "tunnel", "host", "link"], &["lab", "report", "mptcp", "webrtc", "salsify"]),
+    (DAEMONS, &["lab", "sim", "judge", "report", "awstream", "mptcp", "salsify", "vivo", "webrtc"]),
     // The laboratory runs roles, not the daemons around them.
-    (&["lab"], &["daemon", "tunnel", "host", "link"]),
+    (&["lab", "judge", "sim"], DAEMONS),
     (&["octopus-c"], &["net", "runtime"]),
 ];
 
@@ -36,8 +40,8 @@ fn short(package: &str) -> &str {
     }
 }
 
-/// The normal dependencies of each package of the workspace.
-fn dependencies() -> BTreeMap<String, Vec<String>> {
+/// The packages of the workspace, by their short names, as cargo describes them.
+fn packages() -> BTreeMap<String, Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -45,13 +49,27 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
-    let text = |v: &Value| v.as_str().expect("a name").to_owned();
+    let packages = metadata["packages"].as_array().expect("a list").iter();
+    packages.map(|p| (short(p["name"].as_str().expect("a name")).to_owned(), p.clone())).collect()
+}
+
+/// The normal dependencies of each package of the workspace.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
     let normal = |package: &Value| -> Vec<String> {
-        let all = package["dependencies"].as_array().expect("a list");
-        all.iter().filter(|d| d["kind"].is_null()).map(|d| text(&d["name"])).collect()
+        let all = package["dependencies"].as_array().expect("a list").iter();
+        let normal = all.filter(|d| d["kind"].is_null());
+        normal.map(|d| d["name"].as_str().expect("a name").to_owned()).collect()
     };
-    let packages = metadata["packages"].as_array().expect("a list");
-    packages.iter().map(|p| (short(&text(&p["name"])).to_owned(), normal(p))).collect()
+    packages().into_iter().map(|(name, package)| (name, normal(&package))).collect()
+}
+
+/// The folder `src` of each package of the workspace.
+fn sources() -> BTreeMap<String, PathBuf> {
+    let sources = |package: &Value| {
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        manifest.with_file_name("src")
+    };
+    packages().into_iter().map(|(name, package)| (name, sources(&package))).collect()
 }
 
 /// The layers of `docs/design/layers.toml`, lowest first: the packages of each.
@@ -132,14 +150,12 @@ fn only_webrtc_names_the_webrtc_libraries() {
     }
 }
 
-/// Packages whose tasks run on machines alone; those of all others run in virtual time too.
-const REAL_TIME: [&str; 6] = ["bench", "cli", "daemon", "host", "link", "tunnel"];
-
 /// `tokio::sync::watch` wakes in an order that it draws: a run would not repeat.
 #[test]
 fn nothing_that_runs_in_virtual_time_waits_for_a_value_in_an_order_that_is_drawn() {
-    for package in dependencies().into_keys().filter(|p| !REAL_TIME.contains(&p.as_str())) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&package).join("src");
+    let in_real_time =
+        |package: &str| DAEMONS.contains(&package) || ["bench", "cli"].contains(&package);
+    for (package, folder) in sources().into_iter().filter(|(package, _)| !in_real_time(package)) {
         for (file, code) in rust_files(&folder) {
             let names = code.lines().any(|line| line.contains("sync::") && line.contains("watch"));
             let file = file.display();
@@ -202,28 +218,26 @@ fn reached<'a>(code: &str, workloads: &'a [String]) -> Vec<&'a str> {
 
 #[test]
 fn workloads_know_no_other_and_nothing_generic_knows_one() {
-    let lab = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/src");
-    let entries = std::fs::read_dir(lab.join("workloads")).expect("the folder of workloads");
+    let sources = sources();
+    let entries = std::fs::read_dir(sources["lab"].join("workloads")).expect("the workloads");
     let paths = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
     let mut workloads: Vec<String> =
         paths.map(|p| p.file_name().expect("a name").to_string_lossy().into()).collect();
     workloads.sort();
     assert!(workloads.len() >= 4, "{workloads:?}");
-    for (file, code) in rust_files(&lab) {
-        let parts: Vec<String> =
-            file.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        match parts.as_slice() {
-            [first, registry] if first == "workloads" && registry == "mod.rs" => {}
-            [first, own, ..] if first == "workloads" => {
-                let others: Vec<&str> =
-                    reached(&code, &workloads).into_iter().filter(|w| w != own).collect();
-                assert!(others.is_empty(), "{}: {own} uses {others:?}", file.display());
-            }
-            _ => {
-                let named: Vec<&str> =
-                    words(&code).filter(|word| workloads.iter().any(|w| w == word)).collect();
-                assert!(named.is_empty(), "{} names {named:?}", file.display());
-            }
+    for (file, code) in rust_files(&sources["lab"].join("workloads")) {
+        let own = file.iter().next().expect("a name").to_string_lossy();
+        if own != "mod.rs" {
+            let mut others = reached(&code, &workloads);
+            others.retain(|w| *w != own);
+            assert!(others.is_empty(), "{}: {own} uses {others:?}", file.display());
+        }
+    }
+    for package in ["scenario", "sim", "judge"] {
+        for (file, code) in rust_files(&sources[package]) {
+            let named: Vec<&str> =
+                words(&code).filter(|word| workloads.iter().any(|w| w == word)).collect();
+            assert!(named.is_empty(), "{package}/{} names {named:?}", file.display());
         }
     }
 }
@@ -233,6 +247,6 @@ fn an_arrow_between_workloads_is_seen() {
     let all = ["bulk".to_owned(), "vod".to_owned()];
     assert_eq!(reached("use crate::workloads::vod::Stock;", &all), ["vod"]);
     assert_eq!(reached("use super::super::{bulk, x};", &all), ["bulk", "bulk"]);
-    assert!(reached("use airlane_apps::bulk; bulk::serve()", &all).is_empty());
+    assert!(reached("use airlane_traffic::bulk; bulk::serve()", &all).is_empty());
     assert!(code("let a = 1; // the bulk of it\n").split("bulk").count() == 1);
 }

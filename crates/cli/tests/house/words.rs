@@ -1,6 +1,5 @@
 //! The words of the glossary that names and help do not have.
 
-use std::path::Path;
 use std::process::Command;
 
 /// Names of types, functions and modules that have another name now.
@@ -124,14 +123,8 @@ fn is_refused(package: &str, name: &str) -> bool {
 
 #[test]
 fn names_have_the_words_of_the_glossary() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(&crates).expect("the packages") {
-        let package = entry.expect("an entry").file_name().to_string_lossy().into_owned();
-        let sources = crates.join(&package).join("src");
-        if !sources.is_dir() {
-            continue;
-        }
+    for (package, sources) in super::sources() {
         for (file, code) in super::rust_files(&sources) {
             let names = code.lines().filter_map(declared).filter(|name| is_refused(&package, name));
             found.extend(names.map(|name| format!("{package}/{}: {name}", file.display())));

@@ -3,12 +3,9 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use airlane_apps::cmcd::Cmcd;
-use airlane_apps::tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
 use airlane_fuzzed::TARGETS;
-use airlane_lab::scenario::{Grid, Scenario};
 use airlane_lab::workloads::vod::popularity::Popularity;
 use airlane_media::layers::Packed;
 use airlane_media::mp4::{Index, Init, fragments};
@@ -17,7 +14,10 @@ use airlane_minerva::{SentCurve, StoredNormalisation};
 use airlane_multipath::{SessionHello, SubflowFrame};
 use airlane_net::Trace;
 use airlane_octopus::HEADER_BYTES;
+use airlane_origin::cmcd::Cmcd;
 use airlane_quic::{ControlFrames, MessageKind, MessageReader};
+use airlane_scenario::{Grid, Scenario};
+use airlane_tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_tunnel::{DatagramFrame, Rule, TunnelRequest, socks};
 use bytes::BytesMut;
 
@@ -72,8 +72,9 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
         }
         "scenario" => {
             let name = Path::new("seed.toml");
-            Scenario::from_bytes(data, name, &[]).is_ok()
-                || Grid::from_bytes(data, name, &[], &[]).is_ok()
+            Scenario::from_bytes(airlane_lab::registry().scenarios(), data, name, &[]).is_ok()
+                || Grid::from_bytes(airlane_lab::registry().scenarios(), data, name, &[], &[])
+                    .is_ok()
         }
         "segment" => {
             Index::read(data).is_ok()

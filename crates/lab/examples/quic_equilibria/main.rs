@@ -16,7 +16,7 @@ mod weights;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use airlane_lab::pool::Progress;
+use airlane_sim::pool::Progress;
 use scene::{Runs, Scene};
 
 /// How to measure.

@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
-use airlane_lab::LabError;
-use airlane_lab::plan::Plan;
-use airlane_lab::pool::{self, Job, Progress, Stop, Ticket};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::bulk::{Output, TransferOutput};
-use airlane_lab::world::{self, Options, SenderHook};
 use airlane_net::LinkReport;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::plan::Plan;
+use airlane_sim::pool::{self, Job, Progress, Stop, Ticket};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options, SenderHook};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
@@ -195,7 +195,12 @@ impl Scene {
 
     fn run(&self, seed: u64, ticket: &Ticket<'_>) -> Result<Outcome, LabError> {
         let text = self.text(seed);
-        let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("equilibria"), &[])?;
+        let scenario = Scenario::from_bytes(
+            airlane_lab::registry().scenarios(),
+            text.as_bytes(),
+            Path::new("equilibria"),
+            &[],
+        )?;
         let plan = Plan::new(scenario, &Common { stop: ticket.stop.clone(), ..Common::default() })?;
         let stocks = Stocks::of_plan(&plan)?;
         let shuffles = Arc::new(self.shuffles(seed));

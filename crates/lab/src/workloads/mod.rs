@@ -1,4 +1,4 @@
-//! The workloads: a folder and a line of `ALL` each. Nothing else in the crate names one.
+//! The workloads: a folder and a line of `ALL` each.
 
 pub mod bulk;
 #[cfg(test)]
@@ -9,10 +9,12 @@ pub mod tunnel;
 pub mod vod;
 pub mod web;
 
-use crate::workload::Workload;
+use std::sync::LazyLock;
+
+use airlane_judge::{Registry, Workload};
 
 /// The workloads, in the order of hosts, rows and chapters.
-pub(crate) const ALL: &[&dyn Workload] = &[
+const ALL: &[&dyn Workload] = &[
     &vod::Vod,
     &bulk::Bulk,
     &web::Web,
@@ -22,3 +24,9 @@ pub(crate) const ALL: &[&dyn Workload] = &[
     #[cfg(test)]
     &exchange::Exchange,
 ];
+
+/// The registry of these workloads.
+pub fn registry() -> &'static Registry {
+    static REGISTRY: LazyLock<Registry> = LazyLock::new(|| Registry::new(ALL));
+    &REGISTRY
+}

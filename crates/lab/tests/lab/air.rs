@@ -4,22 +4,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_lab::plan::Plan;
-use airlane_lab::pool::Stop;
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::story::{KeptRun, Story, tell};
-use airlane_lab::workload::Stocks;
-use airlane_lab::world::RunOutput;
+use airlane_judge::story::{KeptRun, Story, tell};
 use airlane_net::Direction;
 use airlane_net::air::Held;
 use airlane_report::model::Cell;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::Plan;
+use airlane_sim::pool::Stop;
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::RunOutput;
 
 use crate::networks::run_one;
 
 fn plan(set: &[&str]) -> Plan {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_file(Path::new("wifi"), &set).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("wifi"), &set).unwrap();
     Plan::new(scenario, &Common::default()).unwrap()
 }
 
@@ -157,10 +158,16 @@ fn a_wifi_beside_a_link_keeps_the_link_s_use() {
         down = { rate_bps = 8e6 }\n[[access]]\nname = \"home\"\nkind = \"wifi\"\n\
         [[scheme]]\nname = \"cubic\"\n[[bulk]]\nname = \"a\"\nat = \"dsl\"\n\
         [[bulk]]\nname = \"b\"\nat = \"home\"\n";
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("x.toml"),
+        &[],
+    )
+    .unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let output = first(&plan);
-    let direction = |way: &airlane_lab::world::WayOutput| way.direction == Direction::Down;
+    let direction = |way: &airlane_sim::world::WayOutput| way.direction == Direction::Down;
     let on_air: Vec<bool> =
         output.ways.iter().filter(|w| direction(w)).map(|w| w.air.is_some()).collect();
     assert_eq!(on_air, [false, true]);
@@ -185,7 +192,13 @@ fn a_sender_that_nothing_answers_has_waited_all_the_time() {
     let text = "name = \"far\"\nduration_s = 3\nseeds = [1]\n[[access]]\nname = \"home\"\nkind = \"wifi\"\n\
         wifi = { station = { snr_db = -10 } }\n[[scheme]]\nname = \"cupid\"\ncontroller = \"cupid\"\n\
         [[bulk]]\nname = \"a\"\nat = \"home\"\nstart_s = 1\n";
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("x.toml"),
+        &[],
+    )
+    .unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let rows = story(&plan).summary.rows;
     let of = |metric: &str| rows.iter().find(|row| row.metric == metric).unwrap().value;

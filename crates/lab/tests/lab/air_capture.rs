@@ -11,13 +11,13 @@ use airlane_capture::{
     Account, AirSummary, Counts, Decoder, Options, Precision, Records, Transmission,
 };
 use airlane_cupid::{Agent, AgentOptions, EstimatorOptions, Feedback, RuleOptions};
-use airlane_lab::plan::Plan;
-use airlane_lab::pool::{self, Job, Stop, Ticket};
-use airlane_lab::request::{Captures, Common};
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
-use airlane_lab::world::{self, ReportHook, RunOutput};
 use airlane_net::Direction;
+use airlane_scenario::Scenario;
+use airlane_sim::plan::Plan;
+use airlane_sim::pool::{self, Job, Stop, Ticket};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, ReportHook, RunOutput};
+use airlane_sim::{Captures, Common};
 use airlane_wifi::Address;
 
 /// What agents reported and when, by the number of the place that each is on.
@@ -39,7 +39,13 @@ fn scenario(wifi: &str, controller: &str) -> String {
 }
 
 fn plan(text: &str) -> Plan {
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("s.toml"),
+        &[],
+    )
+    .unwrap();
     Plan::new(scenario, &Common::default()).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use airlane_congestion::{ControllerConfig, CubicConfig};
 use airlane_lab::workloads::bulk;
-use airlane_lab::world::FlowSample;
+use airlane_sim::world::FlowSample;
 
 use crate::networks::{plan, run_one};
 

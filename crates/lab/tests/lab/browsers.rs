@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use airlane_lab::LabError;
-use airlane_lab::request::{Outcome, ReportRequest};
-use airlane_lab::summary::{ClaimEntry, Summary, Verdict};
+use airlane_judge::request::{Outcome, ReportRequest};
+use airlane_judge::summary::{ClaimEntry, Summary, Verdict};
+use airlane_sim::LabError;
 use serde_json::{Value, json};
 
 const CHUNKS: usize = 8;
@@ -135,7 +135,7 @@ fn what_a_browser_saw_counts_as_a_run_does() {
     near(figure("1/v1", "cubic-browsers", "bitrate_bps"), 300_000.0);
     // Nobody counted what the browsers' link dropped, which is not to say that it dropped nothing.
     let counted = |scheme: &str| {
-        let of_link = |r: &&airlane_lab::summary::Row| {
+        let of_link = |r: &&airlane_judge::summary::Row| {
             r.scheme == scheme && (r.metric.starts_with("drops_") || r.metric.contains("queue"))
         };
         summary.rows.iter().filter(of_link).count()

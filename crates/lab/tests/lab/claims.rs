@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
-use airlane_lab::claims::*;
-use airlane_lab::scenario::{Capacity, ControllerConfig, Discipline, Scenario};
-use airlane_lab::summary::{PaperValue, Verdict};
+use airlane_judge::claims::*;
+use airlane_judge::summary::{PaperValue, Verdict};
 use airlane_lab::workloads::vod::{Start, Viewers};
+use airlane_scenario::{Capacity, ControllerConfig, Discipline, Scenario};
 
 const HEAD: &str = "schema = 3\nsystem = \"x\"\nseed = 7\n\
     [scenario]\nlink = { rtt_s = 0.02, rate_bps = 10e6 }\n\
@@ -24,7 +24,8 @@ fn set(rule: &str) -> String {
 }
 
 fn read(text: &str) -> Result<ClaimSet, String> {
-    ClaimSet::from_text(text, Path::new("x.toml")).map_err(|e| e.to_string())
+    ClaimSet::from_text(airlane_lab::registry(), text, Path::new("x.toml"))
+        .map_err(|e| e.to_string())
 }
 
 fn claim(rule: &str) -> Claim {
@@ -312,14 +313,14 @@ fn quartiles_have_intervals_of_their_own() {
 
 #[test]
 fn the_claims_of_minerva_are_read_with_their_defaults() {
-    let set = ClaimSet::of_system("minerva").unwrap();
+    let set = ClaimSet::of_system(airlane_lab::registry(), "minerva").unwrap();
     let ids: Vec<&str> = set.claims.iter().map(|c| c.id.as_str()).collect();
     for id in
         ["minerva.fig2", "minerva.fig9.4", "minerva.fig9.10", "minerva.fig9.16", "minerva.bbr"]
     {
         assert!(ids.contains(&id), "{id} among {ids:?}");
     }
-    let e = ClaimSet::of_system("nothing").unwrap_err().to_string();
+    let e = ClaimSet::of_system(airlane_lab::registry(), "nothing").unwrap_err().to_string();
     assert_eq!(
         e,
         "no claims of \"nothing\"; expected one of minerva, cupid, fbdt, ows, octopus, or all"
@@ -415,7 +416,7 @@ fn a_chart_has_the_figures_of_each_scheme_and_changes_no_draws() {
 
 #[test]
 fn each_claim_of_minerva_says_a_scenario() {
-    let set = ClaimSet::of_system("minerva").unwrap();
+    let set = ClaimSet::of_system(airlane_lab::registry(), "minerva").unwrap();
     for (claim, real) in set.claims.iter().flat_map(|c| [(c, false), (c, true)]) {
         let cell = claim.cells.first().map(|name| &set.variants[name]);
         let patches: Vec<&Patch> = cell.into_iter().collect();
@@ -428,7 +429,13 @@ fn each_claim_of_minerva_says_a_scenario() {
         assert_eq!(s.schemes.len(), claim.compare.len());
         assert_eq!(s.schemes.last().unwrap().name, claim.compare[0], "baselines first");
         assert_eq!(s.network.rtt, Duration::from_millis(20), "{}: from the defaults", claim.id);
-        let again = Scenario::from_bytes(s.source.text.as_bytes(), Path::new("x"), &[]).unwrap();
+        let again = Scenario::from_bytes(
+            airlane_lab::registry().scenarios(),
+            s.source.text.as_bytes(),
+            Path::new("x"),
+            &[],
+        )
+        .unwrap();
         let whole = |s: &Scenario| format!("{:?} {:?} {:?}", s.network, s.schemes, s.casts);
         assert_eq!(whole(&again), whole(&s), "its text is a scenario");
     }
@@ -540,7 +547,7 @@ fn verdicts_draw_from_a_stream_that_is_named_after_all_they_hang_on() {
 
 #[test]
 fn claims_with_the_same_mixes_draw_the_same_ones_and_change_them_together() {
-    let set = ClaimSet::of_system("minerva").unwrap();
+    let set = ClaimSet::of_system(airlane_lab::registry(), "minerva").unwrap();
     let of = |set: &ClaimSet, id: &str| {
         let claim = set.claims.iter().find(|c| c.id == id).unwrap();
         set.stream(claim, Purpose::Verdict).unwrap().name().to_owned()

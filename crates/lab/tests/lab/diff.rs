@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use airlane_lab::request::{DiffRequest, Outcome};
-use airlane_lab::summary::{ClaimEntry, PaperValue, Row, RunEntry, RunInfo, Summary, Verdict};
-use airlane_lab::{LabError, diff};
+use airlane_judge::diff;
+use airlane_judge::request::{DiffRequest, Outcome};
+use airlane_judge::summary::{ClaimEntry, PaperValue, Row, RunEntry, Summary, Verdict};
+use airlane_sim::LabError;
+use airlane_sim::RunInfo;
 
 /// A folder of this test's own, gone when the test is.
 struct Folder(PathBuf);

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use airlane_lab::plan::{Plan, RunKey, Sources, TraceUse};
-use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::bulk;
-use airlane_lab::world::{self, Options, RunOutput, SenderHook, WayOutput};
 use airlane_quic::{ControlHandle, ControlStats};
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey, Sources, TraceUse};
+use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options, RunOutput, SenderHook, WayOutput};
 
 /// Two transfers of 20 s through PIE: what came of it, and the statistics of their senders.
 fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
@@ -21,7 +21,13 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
          [[scheme]]\nname = \"it\"\ncontroller = \"{controller}\"\n\
          [[bulk]]\ncount = 2\n"
     );
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("x.toml"),
+        &[],
+    )
+    .unwrap();
     let mut sources = Sources::new(TraceUse::Each);
     let plan = Plan::with(scenario, &Common::default(), &mut sources).unwrap();
     let stocks = Stocks::of_plan(&plan).unwrap();

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_lab::LabError;
-use airlane_lab::execute::{execute, leave};
-use airlane_lab::plan::Plan;
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::summary::{OutFolder, RunEntry, RunInfo, Summary};
+use airlane_judge::leave;
+use airlane_judge::summary::{RunEntry, Summary};
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::execute;
+use airlane_sim::plan::Plan;
+use airlane_sim::{OutFolder, RunInfo};
 
 const TEXT: &str = "name = \"made-up\"\nseeds = [1, 2, 3]\n[link]\nrate_bps = 1e6\n\
                     [[scheme]]\nname = \"a\"\n[[scheme]]\nname = \"b\"\n[[bulk]]\n";
@@ -25,7 +27,13 @@ fn with_common<T>(act: impl FnOnce(&Plan, &Common<'_>) -> T) -> T {
         elapsed: &elapsed,
         ..Common::default()
     };
-    let scenario = Scenario::from_bytes(TEXT.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        TEXT.as_bytes(),
+        Path::new("x.toml"),
+        &[],
+    )
+    .unwrap();
     act(&Plan::new(scenario, &common).unwrap(), &common)
 }
 

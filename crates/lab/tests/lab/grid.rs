@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_lab::scenario::*;
 use airlane_lab::workloads::vod::minerva_of;
+use airlane_scenario::*;
 use proptest::prelude::*;
 
 const SWEEP: &str = r#"
@@ -29,8 +29,14 @@ link.queue.kind = [
 
 fn grid_with(text: &str, set: &[&str], grid: &[&str]) -> Result<Grid, String> {
     let all = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
-    Grid::from_bytes(text.as_bytes(), Path::new("s.toml"), &all(set), &all(grid))
-        .map_err(|e| e.to_string())
+    Grid::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("s.toml"),
+        &all(set),
+        &all(grid),
+    )
+    .map_err(|e| e.to_string())
 }
 
 /// What is wrong with a grid or, if nothing is, with its first bad cell.
@@ -240,7 +246,13 @@ fn bad_axes_of_the_command_line_are_named() {
 
 #[test]
 fn a_grid_is_no_scenario() {
-    let error = Scenario::from_bytes(SWEEP.as_bytes(), Path::new("s.toml"), &[]).unwrap_err();
+    let error = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        SWEEP.as_bytes(),
+        Path::new("s.toml"),
+        &[],
+    )
+    .unwrap_err();
     assert_eq!(
         error.to_string(),
         "s.toml:13: grid: a grid of scenarios; run it with `airlane sweep`"

@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::RunResult;
 use airlane_lab::workloads::bulk;
-use airlane_lab::world::RunOutput;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::workload::RunResult;
+use airlane_sim::world::RunOutput;
 
 use crate::networks::run_one;
 
 /// The built-in scenario with changes.
 fn plan(set: &[&str]) -> Plan {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_file(Path::new("motivation"), &set).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("motivation"), &set)
+            .unwrap();
     Plan::new(scenario, &Common::default()).unwrap()
 }
 
@@ -29,7 +31,7 @@ fn result(plan: &Plan, scheme: &str) -> RunResult {
 
 fn refused(set: &[&str]) -> String {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    match Scenario::from_file(Path::new("motivation"), &set) {
+    match Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("motivation"), &set) {
         Err(e) => e.to_string(),
         Ok(scenario) => Plan::new(scenario, &Common::default()).unwrap_err().to_string(),
     }
@@ -93,7 +95,13 @@ fn changed(set: &[&str]) -> Plan {
     if kept.len() < set.len() {
         text = text.replace("generator = \"lte\", ", "");
     }
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("m.toml"), &kept).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("m.toml"),
+        &kept,
+    )
+    .unwrap();
     Plan::new(scenario, &Common::default()).unwrap()
 }
 

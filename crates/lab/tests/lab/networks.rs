@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::pool::{self, Job, Stop, Ticket};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::bulk;
-use airlane_lab::world::{self, FlowSample, LinkSampleRow, Options, RunOutput, WayOutput};
 use airlane_net::Direction::{self, Down};
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::pool::{self, Job, Stop, Ticket};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, FlowSample, LinkSampleRow, Options, RunOutput, WayOutput};
 
 /// Bytes of bodies per IP byte of full packets.
 const BODY: f64 = 0.96;
@@ -18,7 +18,13 @@ const BODY: f64 = 0.96;
 /// The plan of a scenario's text.
 pub(crate) fn plan(text: &str, set: &[&str]) -> Plan {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &set).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("s.toml"),
+        &set,
+    )
+    .unwrap();
     Plan::new(scenario, &Common::default()).unwrap()
 }
 
@@ -45,7 +51,8 @@ pub(crate) fn run_one(plan: &Plan, key: RunKey) -> RunOutput {
 
 fn built_in(name: &str, set: &[&str]) -> (Plan, RunOutput) {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_file(Path::new(name), &set).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new(name), &set).unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let output = run(&plan);
     (plan, output)

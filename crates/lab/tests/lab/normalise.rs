@@ -5,15 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use airlane_base::Seed;
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::{Common, RunRequest};
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
+use airlane_judge::request::RunRequest;
 use airlane_lab::workloads::vod::normalise::{FORMS, Form, NormaliseRequest, normalise};
 use airlane_lab::workloads::vod::{self, Abr};
-use airlane_lab::world::{self, Options, RunOutput};
 use airlane_media::{Corpus, Metric, synthetic, table};
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options, RunOutput};
 
 /// A folder with six made-up titles of eight chunks, and whatever a test writes beside them.
 struct Scratch(PathBuf);
@@ -46,7 +47,12 @@ impl Scratch {
     /// The plan of two viewers under Minerva with these keys.
     fn plan(&self, minerva: &str, more: &str) -> Result<Plan, String> {
         let text = scenario(minerva, more);
-        let scenario = Scenario::from_bytes(text.as_bytes(), &self.0.join("s.toml"), &[]);
+        let scenario = Scenario::from_bytes(
+            airlane_lab::registry().scenarios(),
+            text.as_bytes(),
+            &self.0.join("s.toml"),
+            &[],
+        );
         let plan = scenario.and_then(|scenario| Plan::new(scenario, &self.common()));
         let folder = format!("{}/", self.0.display());
         plan.map_err(|e| e.to_string().replace(&folder, ""))
@@ -222,7 +228,9 @@ fn what_is_no_fitting_normalisation_is_refused() {
 /// The scenario of the devices on the tables of this folder.
 fn devices(content: Option<PathBuf>) -> Result<Plan, String> {
     let set = ["duration_s=6", "cases.count=1"].map(str::to_owned);
-    let scenario = Scenario::from_file(Path::new("devices"), &set).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("devices"), &set)
+            .unwrap();
     Plan::new(scenario, &Common { content, ..Common::default() }).map_err(|e| e.to_string())
 }
 

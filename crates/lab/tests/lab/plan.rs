@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use airlane_base::InputError;
-use airlane_lab::plan::Plan;
-use airlane_lab::request::Common;
-use airlane_lab::scenario::{Capacity, Cipher, Scenario};
-use airlane_lab::summary::RunInfo;
 use airlane_lab::workloads::vod::{Drawn, Watched};
 use airlane_net::Direction;
+use airlane_scenario::{Capacity, Cipher, Scenario};
+use airlane_sim::Common;
+use airlane_sim::RunInfo;
+use airlane_sim::plan::Plan;
 
 struct Scratch(PathBuf);
 
@@ -57,7 +57,12 @@ fn plan(
     dir: &Scratch,
     change: impl FnOnce(&mut Common<'_>),
 ) -> Result<Plan, InputError> {
-    let scenario = Scenario::from_bytes(text.as_bytes(), &dir.0.join("s.toml"), &[])?;
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        &dir.0.join("s.toml"),
+        &[],
+    )?;
     let mut common = Common { content: Some(dir.0.join("content")), ..Common::default() };
     change(&mut common);
     Plan::new(scenario, &common)
@@ -277,7 +282,9 @@ fn viewers_may_watch_what_others_watch_or_all_the_same() {
 
 #[test]
 fn a_trace_of_the_command_line_names_its_access_where_there_are_several() {
-    let scenario = Scenario::from_file(Path::new("two-radios"), &[]).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("two-radios"), &[])
+            .unwrap();
     let error = |trace: &str| {
         let common = Common { traces: vec![trace.parse().unwrap()], ..Common::default() };
         Plan::new(scenario.clone(), &common).unwrap_err().to_string()
@@ -293,7 +300,9 @@ fn traces_of_two_accesses_that_stand_at_the_same_place_are_a_case() {
     let dir = Scratch::new("pairs");
     dir.file("1.txt", "0 3 1\n1 5 1\n");
     dir.file("2.txt", "0 9 2\n1 9 2\n");
-    let scenario = Scenario::from_file(Path::new("two-radios"), &[]).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("two-radios"), &[])
+            .unwrap();
     let of = |column: &str| format!("{}#{column}", dir.0.display());
     let traces = [format!("wifi={}", of("2")), format!("lte={}", of("3"))];
     let common = |traces: &[String]| Common {
@@ -315,4 +324,27 @@ fn traces_of_two_accesses_that_stand_at_the_same_place_are_a_case() {
     let traces = [traces[0].clone(), format!("lte={}", other.0.display())];
     let error = Plan::new(scenario, &common(&traces)).unwrap_err().to_string();
     assert!(error.contains("folders of 2 and of 3 traces"), "{error}");
+}
+
+/// Accesses draw from other seeds in the two forms: what is random in them makes other runs.
+#[test]
+fn a_link_and_an_access_of_that_name_are_no_same_run() {
+    let of = |network: &str| {
+        let text = format!("duration_s = 1\n{network}[[scheme]]\nname = \"a\"\n[[bulk]]\n");
+        let scenario = Scenario::from_bytes(
+            airlane_lab::registry().scenarios(),
+            text.as_bytes(),
+            Path::new("a.toml"),
+            &[],
+        )
+        .unwrap();
+        let plan = Plan::new(scenario, &Common::default()).unwrap();
+        let key = plan.runs().next().unwrap();
+        airlane_sim::plan::identity(&plan, key)
+    };
+    let short = "[link]\nrate_bps = 5e6\nrtt_s = 0.04\n";
+    let long = "[core]\nrtt_s = 0.04\n[[access]]\nname = \"link\"\ndown = { rate_bps = 5e6 }\n";
+    assert_ne!(of(short), of(long));
+    // Nothing else differs.
+    assert_eq!(of(short).replace("[true]", "[false]"), of(long));
 }

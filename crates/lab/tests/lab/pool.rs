@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airlane_base::InputError;
-use airlane_lab::LabError;
-use airlane_lab::pool::{self, Job, Progress, Stop, Ticket};
+use airlane_sim::LabError;
+use airlane_sim::pool::{self, Job, Progress, Stop, Ticket};
 
 fn job<'a, T>(
     seed: u64,

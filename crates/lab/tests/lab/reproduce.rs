@@ -4,14 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use airlane_base::Seed;
-use airlane_lab::LabError;
-use airlane_lab::claims::ClaimSet;
-use airlane_lab::pool::Stop;
-use airlane_lab::reproduce::reproduce_sets;
-use airlane_lab::request::{Common, Outcome, ReproduceRequest};
-use airlane_lab::summary::{ClaimEntry, RunInfo, Summary, Verdict};
+use airlane_judge::claims::ClaimSet;
+use airlane_judge::reproduce::reproduce_sets;
+use airlane_judge::request::{Outcome, ReproduceRequest};
+use airlane_judge::summary::{ClaimEntry, Summary, Verdict};
 use airlane_report::Report;
 use airlane_report::model::{Better, Cell};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::RunInfo;
+use airlane_sim::pool::Stop;
 
 use crate::sweep::StopAfter;
 
@@ -111,7 +113,7 @@ fn reproduce(
     text: &str,
     change: impl FnOnce(&mut ReproduceRequest<'_>),
 ) -> (Result<Outcome, LabError>, PathBuf) {
-    let set = ClaimSet::from_text(text, Path::new("x.toml")).unwrap();
+    let set = ClaimSet::from_text(airlane_lab::registry(), text, Path::new("x.toml")).unwrap();
     let mut request = request(folder);
     change(&mut request);
     let out = request.common.out.clone();
@@ -161,7 +163,7 @@ fn claims_are_measured_judged_and_left_the_same_every_time() {
     assert_ne!(hash("x.gain", "cubic"), hash("x.gain", "minerva"));
 
     let value = |experiment: &str, metric: &str| {
-        let row = |r: &&airlane_lab::summary::Row| {
+        let row = |r: &&airlane_judge::summary::Row| {
             r.experiment == experiment && r.case == "all" && r.metric == metric
         };
         s.rows.iter().find(row).map(|r| r.value)
@@ -256,8 +258,10 @@ fn a_start_goes_on_where_an_earlier_one_was_stopped_and_leaves_the_same_bytes() 
     let (outcome, whole) = reproduce(&folder, CLAIMS, into("whole"));
     assert!(!outcome.unwrap().line.contains("from before"));
     for after in [1, 6, 13] {
-        let (set, stop) =
-            (ClaimSet::from_text(CLAIMS, Path::new("x.toml")).unwrap(), Stop::default());
+        let (set, stop) = (
+            ClaimSet::from_text(airlane_lab::registry(), CLAIMS, Path::new("x.toml")).unwrap(),
+            Stop::default(),
+        );
         let progress = StopAfter::new(after, stop.clone());
         let mut request = request(&folder);
         request.common.out.set_file_name(format!("stopped{after}"));

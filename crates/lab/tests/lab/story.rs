@@ -4,20 +4,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_lab::LabError;
-use airlane_lab::execute::execute;
-use airlane_lab::plan::{Plan, Sources, TraceUse};
-use airlane_lab::pool::Stop;
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::story::{KeptRun, Samples, Story, tell};
-use airlane_lab::summary::Row;
-use airlane_lab::workload::Stocks;
+use airlane_judge::story::{KeptRun, Story, tell};
+use airlane_judge::summary::Row;
 use airlane_lab::workloads::bulk::on_transfers;
 use airlane_lab::workloads::vod::{self, Side, on_viewers};
-use airlane_lab::world::{self, Options, RunOutput};
 use airlane_media::{Corpus, synthetic};
 use airlane_report::model::Cell;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::Samples;
+use airlane_sim::execute;
+use airlane_sim::plan::{Plan, Sources, TraceUse};
+use airlane_sim::pool::Stop;
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options, RunOutput};
 
 const TWO_VIEWERS: &str = "name = \"two\"\ntitle = \"Two viewers\"\nstory = \"Look.\"\n\
     duration_s = 30\nseeds = [1]\nmin_chunks = 1\n[link]\nrate_bps = 4e6\nrtt_s = 0.02\n\
@@ -31,7 +32,13 @@ const TRANSFERS: &str = "name = \"bulk\"\nduration_s = 10\nseeds = [1, 2]\n[link
 
 /// A plan on videos made of numbers.
 fn plan(text: &str, seed: Option<u64>) -> Plan {
-    let mut scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let mut scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("x.toml"),
+        &[],
+    )
+    .unwrap();
     if let Some(seed) = seed {
         scenario.seeds = vec![seed];
     }
@@ -355,7 +362,13 @@ fn units(metrics: [&str; 2]) -> Vec<(String, String)> {
     let [one, other] = metrics;
     let two = format!("[[viewer]]\nmetric = \"{one}\"\n[[viewer]]\nmetric = \"{other}\"\n");
     let text = TWO_VIEWERS.replace("[[viewer]]\n[[viewer]]\n", &two);
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("x.toml"),
+        &[],
+    )
+    .unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let rows = story_of(&plan, &Options::default(), |_| {}).summary.rows;
     let shown = rows.into_iter().filter(|r| r.scheme == "cubic");

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use airlane_lab::claims::{self, ClaimSet, Purpose};
+use airlane_judge::claims::{ClaimSet, Purpose};
 
 /// The streams of all claims. A claim whose rule or scene changes has another on purpose: write the
 /// file anew with `AIRLANE_WRITE_STREAMS=1`. Where nothing but a name has changed, add what it was
@@ -11,8 +11,8 @@ use airlane_lab::claims::{self, ClaimSet, Purpose};
 #[test]
 fn claims_draw_from_the_streams_that_are_recorded() {
     let mut found = String::new();
-    for (system, _) in claims::embedded() {
-        let set = ClaimSet::of_system(system).unwrap();
+    for (system, _) in airlane_lab::registry().claims() {
+        let set = ClaimSet::of_system(airlane_lab::registry(), system).unwrap();
         for claim in &set.claims {
             let stream = set.stream(claim, Purpose::Verdict).unwrap();
             writeln!(found, "{} {}", claim.id, stream.name()).unwrap();

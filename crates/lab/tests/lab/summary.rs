@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use airlane_lab::summary::*;
+use airlane_judge::summary::*;
+use airlane_sim::{OutFolder, RunInfo};
 
 /// A folder of its own for each test, gone when the test is.
 struct Scratch(PathBuf);

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airlane_base::Seed;
-use airlane_lab::pool::{Progress, Stop};
-use airlane_lab::request::{Captures, Common, Outcome, SweepRequest};
-use airlane_lab::summary::{RunInfo, Summary};
-use airlane_lab::{LabError, sweep};
+use airlane_judge::request::{Outcome, SweepRequest};
+use airlane_judge::summary::Summary;
+use airlane_lab::sweep;
+use airlane_sim::LabError;
+use airlane_sim::RunInfo;
+use airlane_sim::pool::{Progress, Stop};
+use airlane_sim::{Captures, Common};
 
 /// Two schemes, two cells, two seeds: eight runs.
 const SWEEP: &str = r#"
@@ -199,7 +202,7 @@ fn a_sweep_that_was_stopped_goes_on_to_the_same_bytes() {
         assert!(folder.info(&out).stopped);
         assert!(folder.read(&format!("{out}/report.html")).contains("This was stopped"));
         if after == 4 {
-            let first = |r: &&airlane_lab::summary::RunEntry| r.seed == 1;
+            let first = |r: &&airlane_judge::summary::RunEntry| r.seed == 1;
             assert_eq!(partial.runs.iter().filter(first).count(), 4, "all cells, the first seed");
         }
 

@@ -2,16 +2,18 @@
 
 use std::path::Path;
 
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::RunResult;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::workload::RunResult;
 
 use crate::networks::run_one;
 
 fn plan(set: &[&str]) -> Result<Plan, String> {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_file(Path::new("tiles"), &set).map_err(|e| e.to_string())?;
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("tiles"), &set)
+            .map_err(|e| e.to_string())?;
     Plan::new(scenario, &Common::default()).map_err(|e| e.to_string())
 }
 
@@ -92,7 +94,9 @@ fn recorded_heads_look_where_they_were_recorded_to() {
     }
     let with = |set: &[&str], heads: Option<&Path>| {
         let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-        let scenario = Scenario::from_file(Path::new("tiles"), &set).unwrap();
+        let scenario =
+            Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("tiles"), &set)
+                .unwrap();
         let common = Common { heads: heads.map(Path::to_owned), ..Common::default() };
         Plan::new(scenario, &common).map_err(|e| e.to_string())
     };

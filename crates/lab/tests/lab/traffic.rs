@@ -6,18 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_lab::plan::{Plan, RunKey, Sources, TraceUse};
-use airlane_lab::pool::{self, Job, Stop};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::{vod, web};
-use airlane_lab::world::{self, Options, RunOutput};
 use airlane_media::{Corpus, Video, synthetic};
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey, Sources, TraceUse};
+use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options, RunOutput};
 
 /// A plan on made-up videos, each viewer with one of its own.
 fn plan(text: &str, chunks: usize) -> Plan {
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("x.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("x.toml"),
+        &[],
+    )
+    .unwrap();
     let count = vod::Viewers::of(&scenario).viewers.len().max(1);
     let videos: Vec<Arc<Video>> = synthetic::corpus(count, chunks, Seed(5));
     let mut sources = Sources::new(TraceUse::Each);

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::{ActorResult, Flow, RunResult};
-use airlane_lab::world::RunOutput;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::workload::{ActorResult, Flow, RunResult};
+use airlane_sim::world::RunOutput;
 
 use crate::networks::run_one;
 
 /// The results of the built-in scenario with these values, by scheme.
 fn results(set: &[&str]) -> Vec<(String, RunResult)> {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_file(Path::new("fbdt"), &set).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("fbdt"), &set).unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let name = |key: RunKey| plan.scenario.schemes[key.scheme].name.clone();
     plan.runs().map(|key| (name(key), run_one(&plan, key).result(&plan))).collect()
@@ -76,7 +77,8 @@ fn a_tunnel_runs_alike_each_time_and_begins_and_ends_when_it_should() {
 #[test]
 fn an_access_that_no_tunnel_is_on_is_refused() {
     let set = ["scheme.0.tunnel_only=wired".to_owned()];
-    let scenario = Scenario::from_file(Path::new("fbdt"), &set).unwrap();
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("fbdt"), &set).unwrap();
     let error = Plan::new(scenario, &Common::default()).unwrap_err().to_string();
     assert!(error.contains("tunnel_only"), "{error}");
     assert!(error.contains("\"wired\"") && error.contains("wifi, 5g"), "{error}");
@@ -88,7 +90,13 @@ fn two_ways(network: &str, controller: &str) -> (Plan, RunOutput) {
         "duration_s = 40\n{network}[[scheme]]\nname = \"fbdt\"\ncontroller = \"{controller}\"\n\
          [[tunnel]]\nname = \"phone\"\nat = [\"one\", \"two\"]\nskip_s = 10\n"
     );
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("s.toml"),
+        &[],
+    )
+    .unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let output = run_one(&plan, plan.runs().next().unwrap());
     (plan, output)

@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::request::Common;
-use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::RunResult;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::workload::RunResult;
 
 use crate::networks::run_one;
 
 /// The built-in scenario with these values.
 fn plan(set: &[&str]) -> Result<Plan, String> {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_file(Path::new("volumetric"), &set).map_err(|e| e.to_string())?;
+    let scenario =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("volumetric"), &set)
+            .map_err(|e| e.to_string())?;
     Plan::new(scenario, &Common::default()).map_err(|e| e.to_string())
 }
 

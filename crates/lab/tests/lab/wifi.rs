@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_lab::plan::Plan;
-use airlane_lab::request::Common;
-use airlane_lab::scenario::{AccessKind, Scenario, Wifi};
 use airlane_lab::workloads::bulk;
 use airlane_net::air::{Burst, Motion, RateControl, Signal, Source};
+use airlane_scenario::{AccessKind, Scenario, Wifi};
+use airlane_sim::Common;
+use airlane_sim::plan::Plan;
 use airlane_wifi::Position;
 
 use crate::networks::run_one;
@@ -17,7 +17,13 @@ fn scenario(wifi: &str, rest: &str) -> Result<Scenario, String> {
         "name = \"air\"\nduration_s = 4\n[[access]]\nname = \"home\"\nkind = \"wifi\"\n\
          wifi = {{ {wifi} }}\n{rest}\n[[bulk]]\nat = \"home\"\n[[scheme]]\nname = \"cubic\"\n"
     );
-    Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &[]).map_err(|e| e.to_string())
+    Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("s.toml"),
+        &[],
+    )
+    .map_err(|e| e.to_string())
 }
 
 fn wifi(keys: &str) -> Wifi {
@@ -70,7 +76,13 @@ fn what_contradicts_itself_is_refused() {
 
 /// Mbit/s of each transfer of a scenario.
 fn goodputs(text: &str) -> Vec<f64> {
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &[]).unwrap();
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("s.toml"),
+        &[],
+    )
+    .unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let output = run_one(&plan, plan.runs().next().unwrap());
     bulk::Output::of(&output).iter().map(|one| one.bytes as f64 * 8e-6 / 4.0).collect()

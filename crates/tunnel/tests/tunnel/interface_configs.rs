@@ -53,7 +53,7 @@ fn a_backup_carries_what_there_is_when_it_is_all_that_is_left() {
             tunnel.subflows(2).await;
             let mut connection = tunnel.connect().await;
             there_and_back(&mut connection, 16 << 20).await;
-            // How little it carries until then is a matter of time: `airlane-apps` tests it in virtual time.
+            // How little it carries until then is a matter of time: `airlane-multipath` tests it in virtual time.
             let subflows = tunnel.client.status().subflows;
             assert_eq!((subflows[0].is_backup, subflows[1].is_backup), (false, true));
             let used = on_air(&tunnel.client, 1);

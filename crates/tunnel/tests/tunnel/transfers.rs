@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use airlane_apps::content::Pattern;
+use airlane_base::Pattern;
 use airlane_tunnel::{Key, SubflowTransport};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};

@@ -2,9 +2,9 @@
 
 mod beside;
 
-use airlane_lab::LabError;
 use airlane_lab::workloads::bulk;
-use airlane_lab::world::FlowSample;
+use airlane_sim::LabError;
+use airlane_sim::world::FlowSample;
 use serde::{Deserialize, Serialize};
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};

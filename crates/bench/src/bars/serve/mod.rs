@@ -7,7 +7,7 @@ pub(crate) mod peer;
 
 use std::time::Duration;
 
-use airlane_lab::pool::available_cores;
+use airlane_sim::pool::available_cores;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use self::peer::Windows;

@@ -1,7 +1,7 @@
 //! The server and the client that ship.
 
 use airlane_base::Seed;
-use airlane_daemon::client::{Client, FetchError, Speak, Url};
+use airlane_http_client::{Client, FetchError, Speak, Url};
 use airlane_quic::Trust;
 use airlane_runtime::real_time::TokioRuntime;
 use tokio::task::JoinSet;

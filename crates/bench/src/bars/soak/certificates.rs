@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_daemon::client::Speak;
+use airlane_http_client::Speak;
 use airlane_quic::Trust;
 
 use super::world::{World, broke, client, replace, sleep, until};

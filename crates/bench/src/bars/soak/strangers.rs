@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_daemon::client::Speak;
+use airlane_http_client::Speak;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use tokio::net::TcpStream;

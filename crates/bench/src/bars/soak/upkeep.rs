@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_daemon::client::Speak;
+use airlane_http_client::Speak;
 use serde::Deserialize;
 
 use super::viewers::watch_own;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::vod::SESSION_FIELD;
 use airlane_base::Seed;
-use airlane_daemon::client::Speak;
+use airlane_http_client::Speak;
+use airlane_origin::SESSION_FIELD;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use serde::Deserialize;

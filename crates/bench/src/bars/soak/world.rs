@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_daemon::client::{Client, Speak, Url};
+use airlane_http_client::{Client, Speak, Url};
 use airlane_quic::Trust;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;

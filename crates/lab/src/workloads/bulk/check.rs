@@ -4,7 +4,7 @@ use airlane_base::InputError;
 use airlane_net::Direction;
 
 use super::{Transfer, TransferEnd, Transfers, Transport};
-use crate::scenario::{Algorithm, Scenario, Scheme};
+use airlane_scenario::{Algorithm, Scenario, Scheme};
 
 /// Whether each scheme can carry the transfers of its scenario.
 pub(super) fn schemes(transfers: &Transfers, scenario: &Scenario) -> Result<(), InputError> {

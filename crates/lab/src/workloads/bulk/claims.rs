@@ -4,8 +4,8 @@ use airlane_quality::stats;
 use serde::{Deserialize, Serialize};
 
 use super::{NAME, Output, Transfer, TransferEnd, TransferOutput, Transfers};
-use crate::workload::{ClaimContext, ClaimRun, Kept, Metric, Sense};
-use crate::world::{AirStep, FlowSample};
+use airlane_sim::workload::{ClaimContext, ClaimRun, Kept, Metric, Sense};
+use airlane_sim::world::{AirStep, FlowSample};
 
 /// From so long after a start on all shall be equal.
 const SETTLES_S: f64 = 1.0;

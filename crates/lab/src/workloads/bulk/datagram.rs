@@ -3,18 +3,18 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use airlane_apps::bulk;
-use airlane_apps::datagrams::{self, Backlog, Config, Handle, Source};
 use airlane_base::{Seed, Time};
 use airlane_congestion::Controller;
 use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
+use airlane_traffic::bulk;
+use airlane_traffic::datagrams::{self, Backlog, Config, Handle, Source};
 use tokio::sync::oneshot;
 
 use super::oracle::{Oracle, Unheld};
 use super::roles::Received;
 use super::{Transfer, TransferEnd, Transport, sprout};
-use crate::error::LabError;
-use crate::world::{FlowSample, OracleLink, Pair, Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::world::{FlowSample, OracleLink, Pair, Stage, Tap};
 
 /// The port of both ends.
 const PORT: u16 = 5006;

@@ -18,17 +18,20 @@ use airlane_base::{InputError, Rate, Time};
 use airlane_quality::stats;
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
-use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
-use crate::story::Results;
-use crate::workload::{
-    About, ActorResult, Cast, Chapter, ClaimContext, ClaimRun, Demo, Draws, Ended, Figures, Flow,
-    Headline, Kept, Metric, NoDraws, Part, PartResult, Place, Running, SchemePart, Sense, Stocks,
-    Workload,
+use airlane_judge::Demo;
+use airlane_scenario::Place;
+use airlane_scenario::SchemePart;
+use airlane_scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::plan::{Plan, Sources};
+use airlane_sim::workload::{
+    About, ActorResult, Chapter, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow, Headline,
+    Kept, Metric, NoDraws, Part, PartResult, Running, Sense, Stocks, Traffic, TrafficClaims,
+    TrafficReport, Workload,
 };
-use crate::world::{FlowSample, RunOutput, Stage};
+use airlane_sim::world::{FlowSample, RunOutput, Stage};
 
 pub use report::on_transfers;
 
@@ -36,6 +39,7 @@ pub use report::on_transfers;
 const NAME: &str = "bulk";
 
 /// The workload.
+#[derive(Debug)]
 pub(crate) struct Bulk;
 
 impl Workload for Bulk {
@@ -43,7 +47,7 @@ impl Workload for Bulk {
         "bulk"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Traffic> {
         Arc::new(read::tables(tables, frame))
     }
 
@@ -55,10 +59,6 @@ impl Workload for Bulk {
         Some(Arc::new(read::of_scheme(keys)?))
     }
 
-    fn claims(&self) -> &'static [(&'static str, &'static str)] {
-        &[("cupid", include_str!("../../../../../claims/cupid.toml"))]
-    }
-
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("bulk", include_str!("../../../../../scenarios/bulk.toml")),
@@ -67,6 +67,12 @@ impl Workload for Bulk {
             ("two-radios", include_str!("../../../../../scenarios/two-radios.toml")),
             ("wifi", include_str!("../../../../../scenarios/wifi.toml")),
         ]
+    }
+}
+
+impl airlane_judge::Workload for Bulk {
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("cupid", include_str!("../../../../../claims/cupid.toml"))]
     }
 
     fn demo(&self) -> Option<Demo> {
@@ -184,7 +190,7 @@ impl Transfers {
     }
 }
 
-impl Cast for Transfers {
+impl Traffic for Transfers {
     fn workload(&self) -> &'static str {
         NAME
     }
@@ -228,19 +234,9 @@ impl Cast for Transfers {
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
+}
 
-    fn claim_run_metrics(&self) -> Vec<Metric> {
-        claims::run_metrics(self)
-    }
-
-    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
-        Kept::read::<claims::Of>(NAME, json)
-    }
-
-    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
-        claims::figure(metric, run)
-    }
-
+impl TrafficReport for Transfers {
     fn about(&self, _: &Plan) -> About {
         report::about(self)
     }
@@ -256,6 +252,20 @@ impl Cast for Transfers {
     fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
         let curves = over_time::curves(self, results);
         Chapter { curves, ..report::chapter(results) }
+    }
+}
+
+impl TrafficClaims for Transfers {
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        claims::run_metrics(self)
+    }
+
+    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
+        Kept::read::<claims::Of>(NAME, json)
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
     }
 }
 

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use airlane_apps::datagrams::Source;
 use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_congestion::{Ack, Controller, Loss, Marked, Sent};
 use airlane_net::link::Services;
+use airlane_traffic::datagrams::Source;
 
-use crate::world::OracleLink;
+use airlane_sim::world::OracleLink;
 
 /// The period (section 2).
 const PERIOD: Duration = Duration::from_millis(5);

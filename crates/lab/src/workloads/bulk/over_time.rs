@@ -7,9 +7,9 @@ use airlane_base::Time;
 use airlane_report::model::{Axis, XyChart, XyGroup, XyLine};
 
 use super::{NAME, Transfers};
-use crate::story::Results;
-use crate::workload::ActorResult;
-use crate::world::{FlowSample, OracleLink};
+use airlane_sim::Results;
+use airlane_sim::workload::ActorResult;
+use airlane_sim::world::{FlowSample, OracleLink};
 
 /// What charts take from a transfer.
 const AT: &str = "at_s";

@@ -1,8 +1,8 @@
 //! The tables of transfers.
 
 use super::{OfScheme, Transfer, TransferEnd, Transfers, Transport};
-use crate::scenario::{
-    CORE_RTT, DURATION, Frame, NONE, RATE, RTT, Reader, Word, at, control, plain, start, words,
+use airlane_scenario::{
+    CORE_RTT, DURATION, Frame, NONE, RATE, RTT, Reader, at, control, plain, start, words,
 };
 
 words! {

@@ -3,9 +3,11 @@
 use airlane_report::model::{Better, Column, Table};
 
 use super::{NAME, Transfers};
-use crate::story::words::{count, list, sentence};
-use crate::story::{Results, Samples, cell, over};
-use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
+use airlane_judge::story::words::{count, list, sentence};
+use airlane_judge::story::{cell, over};
+use airlane_sim::Results;
+use airlane_sim::Samples;
+use airlane_sim::workload::{About, Chapter, Headline, InSweep, RunResult};
 
 /// Goodput of each transfer, bits/s; `None` if one has none.
 fn goodput(run: &RunResult) -> Option<Vec<f64>> {

@@ -4,16 +4,16 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use airlane_apps::bulk;
 use airlane_base::Time;
 use airlane_quic::{Connection, ControlHandle};
 use airlane_runtime::RuntimeExt;
+use airlane_traffic::bulk;
 use tokio::sync::oneshot;
 
 use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers, Transport, datagram};
-use crate::error::LabError;
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::{OnAir, Pair, Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::{OnAir, Pair, Stage, Tap};
 
 /// A connection that ended.
 pub(super) struct Received {

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::bulk;
 use airlane_base::{IP_UDP_HEADER_BYTES, Time};
 use airlane_runtime::RuntimeExt;
 use airlane_salsify::{Ask, Config, Delivered, Estimator, Frame, FrameSource, SproutConfig};
+use airlane_traffic::bulk;
 use tokio::sync::oneshot;
 
 use super::datagram::{Ends, Started};
 use super::roles::Received;
-use crate::world::{FlowSample, Pair, Stage};
+use airlane_sim::world::{FlowSample, Pair, Stage};
 
 /// Starts both ends.
 pub(super) fn start(ends: Ends, pair: &Pair, stage: &Stage<'_>) -> Started {

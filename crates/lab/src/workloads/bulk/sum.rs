@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::Time;
 
 use super::TransferOutput;
-use crate::world::FlowSample;
+use airlane_sim::world::FlowSample;
 
 /// The samples of several connections together, which are taken at the same times. Round trips do
 /// not add up.

@@ -6,25 +6,28 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_apps::bulk;
 use airlane_base::Time;
 use airlane_quality::stats;
 use airlane_report::model::{Better, Column, Table};
 use airlane_runtime::RuntimeExt;
+use airlane_traffic::bulk;
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::plan::Plan;
-use crate::scenario::{Frame, Reader, range};
-use crate::story::{Results, cell, over};
-use crate::workload::{
-    About, ActorResult, BoxFuture, Cast, Chapter, Ended, Figures, Headline, InSweep, Metric, Part,
-    PartResult, Place, RunResult, Running, Sense, Stocks, Workload,
+use airlane_judge::story::{cell, over};
+use airlane_scenario::Place;
+use airlane_scenario::{Frame, Reader, range};
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{
+    About, ActorResult, BoxFuture, Chapter, Ended, Figures, Headline, InSweep, Metric, Part,
+    PartResult, RunResult, Running, Sense, Stocks, Traffic, TrafficClaims, TrafficReport, Workload,
 };
-use crate::world::Stage;
+use airlane_sim::world::Stage;
 
 const NAME: &str = "exchange";
 
+#[derive(Debug)]
 pub(crate) struct Exchange;
 
 impl Workload for Exchange {
@@ -32,7 +35,7 @@ impl Workload for Exchange {
         "exchange"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, _: &Frame<'_>) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, _: &Frame<'_>) -> Arc<dyn Traffic> {
         let mut number = 0;
         Arc::new(Callers(tables.list("exchange", "Requests and responses.", |r| {
             number += 1;
@@ -45,6 +48,8 @@ impl Workload for Exchange {
         })))
     }
 }
+
+impl airlane_judge::Workload for Exchange {}
 
 #[derive(Debug, Serialize)]
 struct Caller {
@@ -61,7 +66,7 @@ fn slowest(run: &RunResult) -> Option<f64> {
     all.max_by(f64::total_cmp)
 }
 
-impl Cast for Callers {
+impl Traffic for Callers {
     fn workload(&self) -> &'static str {
         NAME
     }
@@ -119,7 +124,9 @@ impl Cast for Callers {
         }
         Ok(Box::new(Roles(roles)))
     }
+}
 
+impl TrafficReport for Callers {
     fn about(&self, _: &Plan) -> About {
         let who = self.0.iter().map(|caller| format!("the caller {}", caller.name));
         About { who: who.collect(), count: self.0.len(), ..About::default() }
@@ -153,6 +160,8 @@ impl Cast for Callers {
         Chapter { tables: vec![table], ..Chapter::default() }
     }
 }
+
+impl TrafficClaims for Callers {}
 
 struct Roles(Vec<(String, Arc<Mutex<Vec<f64>>>)>);
 

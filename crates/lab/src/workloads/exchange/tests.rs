@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::claims::ClaimSet;
-use crate::reproduce::reproduce_sets;
-use crate::request::{Common, ReproduceRequest, RunRequest, SweepRequest};
-use crate::summary::{Summary, Verdict};
+use airlane_judge::claims::ClaimSet;
+use airlane_judge::reproduce::reproduce_sets;
+use airlane_judge::request::{ReproduceRequest, RunRequest, SweepRequest};
+use airlane_judge::summary::{Summary, Verdict};
+use airlane_sim::Common;
 
 const SCENARIO: &str = "name = \"calls\"\ntitle = \"Calls\"\nduration_s = 10\nseeds = [1, 2]\n\
     [link]\nrate_bps = 2e6\nrtt_s = 0.04\nqueue = { kind = \"droptail\", limit_bdp = 2 }\n\
@@ -68,14 +69,19 @@ fn it_is_in_scenario_summary_and_report() {
 #[test]
 fn its_keys_are_checked_like_all_others() {
     let message = |text: &str| {
-        let read = crate::scenario::Scenario::from_bytes(text.as_bytes(), Path::new("c.toml"), &[]);
+        let read = airlane_scenario::Scenario::from_bytes(
+            crate::registry().scenarios(),
+            text.as_bytes(),
+            Path::new("c.toml"),
+            &[],
+        );
         read.unwrap_err().to_string()
     };
     let slip = message(&SCENARIO.replace("bytes = 200000", "byte = 200000"));
     assert!(slip.contains("exchange.1.byte: unknown key; did you mean `bytes`?"), "{slip}");
     let twice = message(&SCENARIO.replace("\"large\"", "\"near\""));
     assert!(twice.contains("found \"near\" twice"), "{twice}");
-    let keys = crate::scenario::keys_as_markdown();
+    let keys = crate::registry().scenarios().keys_as_markdown();
     assert!(keys.contains("| `exchange.pause_s` | number, 0 to 60 s | 0.1 |"), "{keys}");
 }
 
@@ -129,7 +135,7 @@ quick = { pairs = 10, seeds = 1 }
 #[test]
 fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
     let dir = Scratch::new("claims");
-    let set = ClaimSet::from_text(CLAIMS, Path::new("x.toml")).unwrap();
+    let set = ClaimSet::from_text(crate::registry(), CLAIMS, Path::new("x.toml")).unwrap();
     let common = Common { out: dir.0.clone(), jobs: 2, ..Common::default() };
     let request = ReproduceRequest {
         common,
@@ -144,7 +150,7 @@ fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
     assert_eq!((claim.verdict, claim.n), (Verdict::Holds, 10), "{claim:?}");
     assert_eq!(claim.checks[0].unit, "s");
     let of = |metric: &str| -> (f64, String) {
-        let of_all = |r: &&crate::summary::Row| r.case == "all" && r.metric == metric;
+        let of_all = |r: &&airlane_judge::summary::Row| r.case == "all" && r.metric == metric;
         let row = summary.rows.iter().find(of_all).unwrap_or_else(|| panic!("no {metric}"));
         (row.value, row.unit.clone())
     };
@@ -154,7 +160,7 @@ fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
     let page = fs::read_to_string(dir.0.join("claims/x.slowest.html")).unwrap();
     assert!(page.contains("the caller near and the caller large"), "who uses the network");
     let unknown = CLAIMS.replace("\"response_s\", ", "\"answers\", ");
-    let set = ClaimSet::from_text(&unknown, Path::new("x.toml")).unwrap();
+    let set = ClaimSet::from_text(crate::registry(), &unknown, Path::new("x.toml")).unwrap();
     let e = reproduce_sets(&[set], &request).unwrap_err().to_string();
     assert!(e.contains("x.slowest.beside: \"answers\""), "{e}");
 }

@@ -1,7 +1,7 @@
 //! What claims about live video are measured by, of the first stream of a run.
 
 use super::{NAME, Streams, Video};
-use crate::workload::{ByMetric, ClaimRun, Compared, Metric, Sense};
+use airlane_sim::workload::{ByMetric, ClaimRun, Compared, Metric, Sense};
 
 /// Of the rates of all who use the network at once, the share of the first stream's.
 const SHARE: &str = "share_of_rates";

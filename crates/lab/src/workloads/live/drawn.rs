@@ -7,11 +7,11 @@ use airlane_media::layers::{LayerContent, LayeredVideo};
 use rand::RngExt;
 
 use super::{Entry, NAME, OfScheme, Streams, Transport, Video};
-use crate::plan::{Plan, RunKey, Sources};
-use crate::request::Common;
-use crate::scenario::{Scenario, Word};
-use crate::story::words::file_name;
-use crate::workload::Draws;
+use airlane_judge::story::words::file_name;
+use airlane_scenario::{Scenario, Word};
+use airlane_sim::Common;
+use airlane_sim::plan::{Plan, RunKey, Sources};
+use airlane_sim::workload::Draws;
 
 /// The clips, and which of them each draw has.
 #[derive(Clone, Debug)]

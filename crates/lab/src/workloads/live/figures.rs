@@ -1,12 +1,12 @@
 //! Figures of a stream, as `docs/design/live.md` defines them.
 
-use airlane_apps::live::LayerSet;
 use airlane_base::Time;
+use airlane_live::LayerSet;
 use airlane_quality::stats;
 
 use super::records::{Fate, FrameRecord};
 use super::{NAME, Output, StreamOutput};
-use crate::workload::{ActorResult, Figures, PartResult};
+use airlane_sim::workload::{ActorResult, Figures, PartResult};
 
 /// The time constant with which the quality of a picture that stands still decays (T0 of SQI).
 const DECAY_S: f64 = 1.0;

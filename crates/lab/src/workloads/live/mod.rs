@@ -12,26 +12,30 @@ mod roles;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::live::Video;
 use airlane_base::{InputError, Time};
+use airlane_live::Video;
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::identity;
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
-use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
-use crate::story::Results;
-use crate::workload::{
-    About, ByMetric, Cast, Chapter, ClaimRun, Compared, Demo, Draws, Ended, Flow, Headline, Metric,
-    OverTime, Part, PartResult, Place, Running, SchemePart, Sense, Stocks, Workload,
+use airlane_judge::Demo;
+use airlane_scenario::Place;
+use airlane_scenario::SchemePart;
+use airlane_scenario::{ControllerConfig, Frame, Reader, Scenario};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::identity;
+use airlane_sim::plan::{Plan, Sources};
+use airlane_sim::workload::{
+    About, ByMetric, Chapter, ClaimRun, Compared, Draws, Ended, Flow, Headline, Metric, OverTime,
+    Part, PartResult, Running, Sense, Stocks, Traffic, TrafficClaims, TrafficReport, Workload,
 };
-use crate::world::{FlowSample, Stage};
+use airlane_sim::world::{FlowSample, Stage};
 
 /// The name of the workload.
 const NAME: &str = "live";
 
 /// The workload.
+#[derive(Debug)]
 pub(crate) struct Live;
 
 impl Workload for Live {
@@ -39,7 +43,7 @@ impl Workload for Live {
         NAME
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Traffic> {
         Arc::new(read::tables(tables, frame))
     }
 
@@ -57,7 +61,9 @@ impl Workload for Live {
             ("volumetric", include_str!("../../../../../scenarios/volumetric.toml")),
         ]
     }
+}
 
+impl airlane_judge::Workload for Live {
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
         &[("octopus", include_str!("../../../../../claims/octopus.toml"))]
     }
@@ -233,7 +239,7 @@ impl Streams {
     }
 }
 
-impl Cast for Streams {
+impl Traffic for Streams {
     fn workload(&self) -> &'static str {
         NAME
     }
@@ -289,7 +295,9 @@ impl Cast for Streams {
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
+}
 
+impl TrafficReport for Streams {
     fn about(&self, plan: &Plan) -> About {
         report::about(self, plan)
     }
@@ -302,6 +310,12 @@ impl Cast for Streams {
         report::verdict(results)
     }
 
+    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+        report::chapter(results)
+    }
+}
+
+impl TrafficClaims for Streams {
     fn claim_run_metrics(&self) -> Vec<Metric> {
         if self.is_empty() { Vec::new() } else { claims::run_metrics() }
     }
@@ -316,10 +330,6 @@ impl Cast for Streams {
 
     fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
         claims::of_draws(self, compared)
-    }
-
-    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
-        report::chapter(results)
     }
 }
 

@@ -7,7 +7,7 @@ use airlane_report::model::{Draw, Fill, Frame, Grid, Kind, Panel, Series};
 
 use super::records::{Fate, FrameRecord, LayerRecord};
 use super::{Output, StreamOutput};
-use crate::workload::OverTime;
+use airlane_sim::workload::OverTime;
 
 /// From one moment of the grid to the next.
 const MOMENT: Duration = Duration::from_millis(100);

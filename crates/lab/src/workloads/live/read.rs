@@ -1,7 +1,7 @@
 //! The tables of streams, and what a scheme says of them.
 
 use super::{Entry, Marks, OfScheme, Single, Streams, Transport, Video};
-use crate::scenario::{
+use airlane_scenario::{
     CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, range, start, words,
 };
 

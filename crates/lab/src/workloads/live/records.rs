@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use airlane_apps::live::{LayerSet, ReceivedLayer, SentFrame, Structure};
 use airlane_base::Time;
+use airlane_live::{LayerSet, ReceivedLayer, SentFrame, Structure};
 use airlane_media::layers::LayeredVideo;
 
 use super::Video;

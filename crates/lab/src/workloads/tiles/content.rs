@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use airlane_apps::tiles::{Tile, Title};
 use airlane_base::{Fnv64, InputError, Seed};
+use airlane_tiles::{Tile, Title};
 
 use airlane_media::heads::{self, Recording};
 use airlane_media::tiles::{self, TiledVideo};
@@ -13,8 +13,8 @@ use airlane_viewport::{
     TileContent, Tiling,
 };
 
-use crate::identity;
-use crate::story::words::file_name;
+use airlane_judge::story::words::file_name;
+use airlane_sim::identity;
 
 /// Moments of a GoP at which viewports are taken.
 const MOMENTS: u32 = 5;

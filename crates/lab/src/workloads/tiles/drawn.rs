@@ -9,12 +9,12 @@ use rand::RngExt;
 
 use super::content::{Content, Watched};
 use super::{Entry, NAME, Sessions};
-use crate::error::LabError;
-use crate::plan::{Plan, RunKey, Sources};
-use crate::request::Common;
-use crate::scenario::Scenario;
-use crate::story::words::file_name;
-use crate::workload::{Draws, Stocks};
+use airlane_judge::story::words::file_name;
+use airlane_scenario::Scenario;
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::plan::{Plan, RunKey, Sources};
+use airlane_sim::workload::{Draws, Stocks};
 
 /// A title and a head of it, by their places.
 type Chosen = (usize, usize);

@@ -1,11 +1,11 @@
 //! Figures of a session, from what was shown.
 
-use airlane_apps::tiles::{GopQuality, quality};
 use airlane_quality::stats;
+use airlane_tiles::{GopQuality, quality};
 use airlane_viewport::Concealment;
 
 use super::{NAME, Output, SessionOutput};
-use crate::workload::{ActorResult, Figures, PartResult};
+use airlane_sim::workload::{ActorResult, Figures, PartResult};
 
 impl SessionOutput {
     /// The quality of every GoP that was shown.

@@ -12,28 +12,32 @@ mod roles;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_apps::tiles::Method;
 use airlane_base::{InputError, Time};
+use airlane_tiles::Method;
 use airlane_viewport::LossKind;
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::identity;
 use crate::multipath::Scheduler;
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
-use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
-use crate::story::Results;
-use crate::workload::{
-    About, Cast, Chapter, Demo, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult,
-    Place, Running, SchemePart, Sense, Stocks, Workload,
+use airlane_judge::Demo;
+use airlane_scenario::Place;
+use airlane_scenario::SchemePart;
+use airlane_scenario::{ControllerConfig, Frame, Reader, Scenario};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::identity;
+use airlane_sim::plan::{Plan, Sources};
+use airlane_sim::workload::{
+    About, Chapter, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, Running,
+    Sense, Stocks, Traffic, TrafficClaims, TrafficReport, Workload,
 };
-use crate::world::{FlowSample, Stage};
+use airlane_sim::world::{FlowSample, Stage};
 
 /// The name of the workload.
 const NAME: &str = "tiles";
 
 /// The workload.
+#[derive(Debug)]
 pub(crate) struct Tiles;
 
 impl Workload for Tiles {
@@ -41,7 +45,7 @@ impl Workload for Tiles {
         NAME
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Traffic> {
         Arc::new(read::tables(tables, frame))
     }
 
@@ -56,7 +60,9 @@ impl Workload for Tiles {
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[("tiles", include_str!("../../../../../scenarios/tiles.toml"))]
     }
+}
 
+impl airlane_judge::Workload for Tiles {
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
         &[("ows", include_str!("../../../../../claims/ows.toml"))]
     }
@@ -146,7 +152,7 @@ struct Entry {
     rtt: Option<Duration>,
 }
 
-impl Cast for Sessions {
+impl Traffic for Sessions {
     fn workload(&self) -> &'static str {
         NAME
     }
@@ -196,7 +202,9 @@ impl Cast for Sessions {
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
+}
 
+impl TrafficReport for Sessions {
     fn about(&self, plan: &Plan) -> About {
         report::about(self, plan)
     }
@@ -214,6 +222,8 @@ impl Cast for Sessions {
     }
 }
 
+impl TrafficClaims for Sessions {}
+
 /// What came of the sessions of a run.
 #[derive(Clone, Debug)]
 struct Output(Vec<SessionOutput>);
@@ -227,9 +237,9 @@ struct SessionOutput {
     /// What was watched, and by whom.
     watched: Arc<content::Watched>,
     /// Each GoP with the time at which it was shown.
-    shown: Vec<(Time, airlane_apps::tiles::ShownGop)>,
+    shown: Vec<(Time, airlane_tiles::ShownGop)>,
     /// Each GoP as the server sent it.
-    sent: Vec<airlane_apps::tiles::SentGop>,
+    sent: Vec<airlane_tiles::SentGop>,
     failure: Option<String>,
     radios: Vec<RadioOutput>,
 }

@@ -1,11 +1,11 @@
 //! A session over time, as the report draws it.
 
-use airlane_apps::tiles::ShownGop;
 use airlane_report::model::{Draw, Fill, Frame, Grid, Kind, Panel, Series};
+use airlane_tiles::ShownGop;
 use airlane_viewport::Concealment;
 
 use super::{Output, SessionOutput};
-use crate::workload::OverTime;
+use airlane_sim::workload::OverTime;
 
 /// Levels that are told apart at most.
 const MAX_KINDS: usize = 254;

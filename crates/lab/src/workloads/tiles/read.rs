@@ -1,12 +1,10 @@
 //! The tables of sessions, and what a scheme says of them.
 
-use airlane_apps::tiles::Method;
+use airlane_tiles::Method;
 use airlane_viewport::LossKind;
 
 use super::{Entry, OfScheme, Sessions};
-use crate::scenario::{
-    CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, range, start, words,
-};
+use airlane_scenario::{CORE_RTT, DURATION, Frame, RTT, Reader, at, control, range, start, words};
 
 words! {
     Method: "ows" => Self::Ows(LossKind::Corrected),

@@ -3,10 +3,11 @@
 use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
 
 use super::{NAME, Sessions};
-use crate::plan::Plan;
-use crate::story::words::{count, list};
-use crate::story::{Results, cell, over};
-use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
+use airlane_judge::story::words::{count, list};
+use airlane_judge::story::{cell, over};
+use airlane_sim::Results;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{About, Chapter, Headline, InSweep, RunResult};
 
 /// The mean of a figure over the sessions of a run.
 fn mean(run: &RunResult, metric: &str) -> Option<f64> {
@@ -113,7 +114,7 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
 
 fn by_gop(results: &Results<'_>) -> Cdf {
     let schemes = results.plan.scenario.schemes.iter().enumerate();
-    let line = |(i, scheme): (usize, &crate::scenario::Scheme)| {
+    let line = |(i, scheme): (usize, &airlane_scenario::Scheme)| {
         let runs = results.of_scheme(i);
         let samples = runs.flat_map(|(_, run)| {
             let sessions = run.of(NAME);

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use airlane_apps::tiles::{self, PlannerConfig, SentGop, Show, ShownGop};
 use airlane_base::Time;
 use airlane_multipath::{MultipathStream, StreamConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_tiles::{self, PlannerConfig, SentGop, Show, ShownGop};
 use tokio::sync::oneshot;
 
 use super::content::Watched;
 use super::drawn::Stock;
 use super::{Entry, NAME, OfScheme, Output, RadioOutput, SessionOutput, Sessions};
-use crate::error::LabError;
 use crate::multipath::{Ends, Opener, Radio, Sites};
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::Stage;
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::Stage;
 
 /// What a session takes beside its GoPs, in GoPs: to connect, and to show the last.
 const BESIDE: f64 = 2.0;
@@ -101,7 +101,7 @@ fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<St
             clock.spawn("tiles server", async move {
                 let note = |gop| sent.add(gop);
                 // An error says that the client is gone, which tells why itself.
-                drop(tiles::serve(&stream, &clock_, &shows, config, note).await);
+                drop(airlane_tiles::serve(&stream, &clock_, &shows, config, note).await);
             });
         }
     };
@@ -130,7 +130,7 @@ fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<St
 /// How many GoPs there is time for.
 fn gops(watched: &Watched, time: std::time::Duration) -> u32 {
     let fit = time.as_secs_f64() / watched.title.gop().as_secs_f64() - BESIDE;
-    (fit as u32).clamp(1, tiles::wire::MAX_GOPS)
+    (fit as u32).clamp(1, airlane_tiles::wire::MAX_GOPS)
 }
 
 fn watch(
@@ -151,7 +151,7 @@ fn watch(
                 let result = tokio::select! {
                     biased;
                     () = client.sleep_until(end) => Ok(()),
-                    result = tiles::watch(&stream, &client, &title, gops, note) => result,
+                    result = airlane_tiles::watch(&stream, &client, &title, gops, note) => result,
                 };
                 result.err().map(|e| e.to_string())
             }

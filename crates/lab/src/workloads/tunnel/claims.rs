@@ -7,8 +7,8 @@ use airlane_net::Direction;
 use serde::{Deserialize, Serialize};
 
 use super::{NAME, OfScheme, Output};
-use crate::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Sense};
-use crate::world::{LinkSampleRow, WayOutput};
+use airlane_sim::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Sense};
+use airlane_sim::world::{LinkSampleRow, WayOutput};
 
 /// The span of a window of the least share, and by how much windows are apart.
 const WINDOW: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@ use airlane_base::Time;
 use airlane_report::model::{Draw, Panel, Series, Span};
 
 use super::{NAME, Output, TunnelOutput, samples};
-use crate::workload::{ActorResult, Figures, OverTime, PartResult};
+use airlane_sim::workload::{ActorResult, Figures, OverTime, PartResult};
 
 /// Time between points of the goodput over time.
 const STEP_S: f64 = 0.5;

@@ -14,18 +14,21 @@ use std::time::Duration;
 use airlane_base::{Histogram, InputError, Time};
 use serde::Serialize;
 
-use crate::error::LabError;
 use crate::multipath::{Scheduler, Without};
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
-use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
-use crate::story::Results;
-use crate::workload::{
-    About, ByMetric, Cast, Chapter, ClaimContext, ClaimRun, Compared, Demo, Draws, Ended, Flow,
-    Headline, Kept, Metric, NoDraws, OverTime, Part, PartResult, Place, Running, SchemePart, Sense,
-    Stocks, Workload,
+use airlane_judge::Demo;
+use airlane_scenario::Place;
+use airlane_scenario::SchemePart;
+use airlane_scenario::{ControllerConfig, Frame, Reader, Scenario};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::plan::{Plan, Sources};
+use airlane_sim::workload::{
+    About, ByMetric, Chapter, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow, Headline, Kept,
+    Metric, NoDraws, OverTime, Part, PartResult, Running, Sense, Stocks, Traffic, TrafficClaims,
+    TrafficReport, Workload,
 };
-use crate::world::{FlowSample, Stage};
+use airlane_sim::world::{FlowSample, Stage};
 
 use samples::Sample;
 
@@ -33,6 +36,7 @@ use samples::Sample;
 const NAME: &str = "tunnel";
 
 /// The workload.
+#[derive(Debug)]
 pub(crate) struct Tunnel;
 
 impl Workload for Tunnel {
@@ -40,7 +44,7 @@ impl Workload for Tunnel {
         NAME
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Traffic> {
         Arc::new(read::tables(tables, frame))
     }
 
@@ -55,7 +59,9 @@ impl Workload for Tunnel {
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
         &[("fbdt", include_str!("../../../../../scenarios/fbdt.toml"))]
     }
+}
 
+impl airlane_judge::Workload for Tunnel {
     fn claims(&self) -> &'static [(&'static str, &'static str)] {
         &[("fbdt", include_str!("../../../../../claims/fbdt.toml"))]
     }
@@ -112,7 +118,7 @@ struct Entry {
     rtt: Option<Duration>,
 }
 
-impl Cast for Tunnels {
+impl Traffic for Tunnels {
     fn workload(&self) -> &'static str {
         NAME
     }
@@ -145,6 +151,40 @@ impl Cast for Tunnels {
         ]
     }
 
+    fn prepare(
+        &self,
+        scenario: &Scenario,
+        _: &Common<'_>,
+        _: &mut Sources,
+    ) -> Result<Arc<dyn Draws>, InputError> {
+        read::check(self, scenario)?;
+        Ok(Arc::new(NoDraws))
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, stage)
+    }
+}
+
+impl TrafficReport for Tunnels {
+    fn about(&self, _: &Plan) -> About {
+        report::about(self)
+    }
+
+    fn headlines(&self) -> Vec<Headline> {
+        report::headlines()
+    }
+
+    fn verdict(&self, results: &Results<'_>) -> Option<String> {
+        report::verdict(results)
+    }
+
+    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+        report::chapter(results)
+    }
+}
+
+impl TrafficClaims for Tunnels {
     fn claim_run_metrics(&self) -> Vec<Metric> {
         claims::run_metrics()
     }
@@ -163,36 +203,6 @@ impl Cast for Tunnels {
 
     fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
         claims::of_draws(compared)
-    }
-
-    fn prepare(
-        &self,
-        scenario: &Scenario,
-        _: &Common<'_>,
-        _: &mut Sources,
-    ) -> Result<Arc<dyn Draws>, InputError> {
-        read::check(self, scenario)?;
-        Ok(Arc::new(NoDraws))
-    }
-
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-        roles::start(self, stage)
-    }
-
-    fn about(&self, _: &Plan) -> About {
-        report::about(self)
-    }
-
-    fn headlines(&self) -> Vec<Headline> {
-        report::headlines()
-    }
-
-    fn verdict(&self, results: &Results<'_>) -> Option<String> {
-        report::verdict(results)
-    }
-
-    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
-        report::chapter(results)
     }
 }
 

@@ -3,7 +3,9 @@
 use airlane_base::InputError;
 
 use super::{Entry, OfScheme, Tunnels};
-use crate::scenario::{CORE_RTT, DURATION, Frame, NONE, RTT, Reader, Scenario, at, control, start};
+use airlane_scenario::{
+    CORE_RTT, DURATION, Frame, NONE, RTT, Reader, Scenario, at, control, start,
+};
 
 /// Receive memory of a stream: as Linux gives it to a connection.
 const MEMORY: u64 = 6 << 20;

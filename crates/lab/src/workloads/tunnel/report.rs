@@ -3,9 +3,10 @@
 use airlane_report::model::{Better, Column, Table};
 
 use super::{NAME, Tunnels};
-use crate::story::words::{count, list};
-use crate::story::{Results, cell, over};
-use crate::workload::{About, Chapter, Headline, InSweep, RunResult};
+use airlane_judge::story::words::{count, list};
+use airlane_judge::story::{cell, over};
+use airlane_sim::Results;
+use airlane_sim::workload::{About, Chapter, Headline, InSweep, RunResult};
 
 /// A figure of the first tunnel.
 fn first(run: &RunResult, metric: &str) -> Option<f64> {

@@ -11,10 +11,10 @@ use tokio::sync::oneshot;
 use super::samples::{self, Held, Samples};
 use super::transfer;
 use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
-use crate::error::LabError;
 use crate::multipath::{Ends, Opener, Radio, Sites};
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::Stage;
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::Stage;
 
 /// More than anybody waits for.
 const ENDLESS: u64 = 1 << 60;

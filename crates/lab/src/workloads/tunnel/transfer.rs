@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use airlane_apps::RoleError;
-use airlane_apps::content::Pattern;
+use airlane_base::Pattern;
 use airlane_base::Time;
 use airlane_multipath::{MultipathError, MultipathStream};
+use airlane_origin::RoleError;
 use airlane_runtime::RuntimeHandle;
 
 /// Bytes that are written at once.

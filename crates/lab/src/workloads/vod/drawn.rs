@@ -12,12 +12,12 @@ use rand::RngExt;
 use super::files::{FileCache, MinervaFiles};
 use super::stock::{self, Stock};
 use super::types::{Abr, Start, Viewer, Viewers};
-use crate::error::LabError;
-use crate::plan::{Plan, RunKey, Sources};
-use crate::request::Common;
-use crate::scenario::{Draw, Scenario};
-use crate::story::words::file_name;
-use crate::workload::Draws;
+use airlane_judge::story::words::file_name;
+use airlane_scenario::{Draw, Scenario};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::plan::{Plan, RunKey, Sources};
+use airlane_sim::workload::Draws;
 
 /// What viewers watch.
 #[derive(Clone, Debug)]

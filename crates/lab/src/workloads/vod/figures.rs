@@ -6,8 +6,8 @@ use airlane_media::Metric as Quality;
 use airlane_quality::stats;
 
 use super::{NAME, Output, ViewerOutput, Viewers, session};
-use crate::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sense};
-use crate::world::FlowSample;
+use airlane_sim::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sense};
+use airlane_sim::world::FlowSample;
 
 /// The metrics of those who watch.
 pub(super) fn metrics(cast: &Viewers) -> Vec<Metric> {

@@ -11,7 +11,7 @@ use airlane_minerva::{Form, StoredNormalisation};
 use super::drawn::Drawn;
 use super::popularity::Popularity;
 use super::types::{Fairness, Minerva, Viewer, Viewers};
-use crate::scenario::Scenario;
+use airlane_scenario::Scenario;
 
 /// The files that have been read, for plans of several scenarios.
 #[derive(Clone, Debug, Default)]

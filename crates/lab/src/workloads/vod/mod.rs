@@ -28,17 +28,21 @@ use airlane_base::InputError;
 use airlane_media::Metric as Quality;
 use airlane_minerva::Update;
 
-use crate::error::LabError;
-use crate::plan::{Plan, Sources};
-use crate::request::Common;
-use crate::scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
-use crate::story::Results;
-use crate::workload::{
-    About, ByMetric, Cast, Chapter, ClaimChapter, ClaimContext, ClaimRun, Compared, Demo, Draws,
-    Ended, Flow, GridVerdict, Headline, Kept, Measured, Metric, OverTime, Part, PartResult, Place,
-    Running, SchemePart, Stocks, Workload,
+use airlane_judge::Demo;
+use airlane_judge::Measured;
+use airlane_scenario::Place;
+use airlane_scenario::SchemePart;
+use airlane_scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::plan::{Plan, Sources};
+use airlane_sim::workload::{
+    About, ByMetric, Chapter, ClaimChapter, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow,
+    GridVerdict, Headline, Kept, Metric, OverTime, Part, PartResult, Running, Stocks, Traffic,
+    TrafficClaims, TrafficReport, Workload,
 };
-use crate::world::{FlowSample, RunOutput, Stage};
+use airlane_sim::world::{FlowSample, RunOutput, Stage};
 
 pub(crate) use alpha::CALIBRATED;
 pub use drawn::{Drawn, Watched, draw_from};
@@ -53,6 +57,7 @@ pub use verdict::{Side, on_viewers};
 pub(crate) const NAME: &str = "vod";
 
 /// The workload.
+#[derive(Debug)]
 pub(crate) struct Vod;
 
 impl Workload for Vod {
@@ -60,7 +65,7 @@ impl Workload for Vod {
         "viewer"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Traffic> {
         Arc::new(read::tables(tables, frame))
     }
 
@@ -81,7 +86,9 @@ impl Workload for Vod {
             ("viewers-wifi", include_str!("../../../../../scenarios/viewers-wifi.toml")),
         ]
     }
+}
 
+impl airlane_judge::Workload for Vod {
     fn demo(&self) -> Option<Demo> {
         Some(Demo { scenario: "four-viewers", duration_s: None })
     }
@@ -149,7 +156,7 @@ impl Viewers {
     }
 }
 
-impl Cast for Viewers {
+impl Traffic for Viewers {
     fn workload(&self) -> &'static str {
         NAME
     }
@@ -190,7 +197,9 @@ impl Cast for Viewers {
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
+}
 
+impl TrafficReport for Viewers {
     fn about(&self, plan: &Plan) -> About {
         words::about(self, plan)
     }
@@ -207,6 +216,12 @@ impl Cast for Viewers {
         Some(GridVerdict { who: "the worst viewer", figure: "the worst viewer's QoE" })
     }
 
+    fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter {
+        report::chapter(self, results, stocks)
+    }
+}
+
+impl TrafficClaims for Viewers {
     fn claim_run_metrics(&self) -> Vec<Metric> {
         claims::run_metrics(self)
     }
@@ -237,10 +252,6 @@ impl Cast for Viewers {
 
     fn claim_chapter(&self, compared: &Compared<'_>, samples: &ByMetric) -> ClaimChapter {
         claims::chapter(self, compared, samples)
-    }
-
-    fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter {
-        report::chapter(self, results, stocks)
     }
 }
 

@@ -14,9 +14,9 @@ use airlane_quality::QoeParams;
 use super::popularity::Popularity;
 use super::stock::{SESSION, abr_kind, settings_of, spread};
 use super::{Abr, Player, alpha};
-use crate::error::LabError;
-use crate::request::Outcome;
-use crate::summary::{self, OutFolder};
+use airlane_judge::request::Outcome;
+use airlane_sim::LabError;
+use airlane_sim::OutFolder;
 
 /// The forms that a request may ask for, by their names on the command line and in the file.
 pub const FORMS: [(&str, Form); 3] = [
@@ -127,7 +127,7 @@ fn stored(request: &NormaliseRequest) -> Result<StoredNormalisation, LabError> {
     Ok(StoredNormalisation {
         format: FORMAT.to_owned(),
         version: VERSION,
-        airlane: summary::VERSION.to_owned(),
+        airlane: airlane_sim::VERSION.to_owned(),
         corpus: Titles {
             name: corpus.name.clone(),
             content_hash: format!("{content_hash:016x}"),

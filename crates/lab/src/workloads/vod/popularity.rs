@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use airlane_base::InputError;
 
-use crate::scenario::nearest;
+use airlane_scenario::nearest;
 
 /// The first line of a file.
 const HEADER: &str = "title,popularity";

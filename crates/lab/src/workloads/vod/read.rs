@@ -7,7 +7,7 @@ use airlane_media::Metric;
 use airlane_quality::Smoothness;
 
 use super::types::*;
-use crate::scenario::{
+use airlane_scenario::{
     CORE_RTT, ControllerConfig, Frame, NONE, RTT, Range, Reader, Word, at, control, of_nothing,
     range, start, words,
 };

@@ -11,9 +11,11 @@ use super::stock::Stock;
 use super::verdict::{Side, on_viewers};
 use super::words::{metric_title, video, viewer_title};
 use super::{NAME, Viewers};
-use crate::scenario::Scheme;
-use crate::story::{Results, Samples, cell, over, words};
-use crate::workload::{ActorResult, Chapter, Draws, Headline, InSweep, RunResult, Stocks};
+use airlane_judge::story::{cell, over, words};
+use airlane_scenario::Scheme;
+use airlane_sim::Results;
+use airlane_sim::Samples;
+use airlane_sim::workload::{ActorResult, Chapter, Draws, Headline, InSweep, RunResult, Stocks};
 
 /// Samples of a distribution that are drawn: more could not be told apart.
 const CDF_SAMPLES: usize = 2_000;

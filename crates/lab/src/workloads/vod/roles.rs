@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_apps::cmcd::Cmcd;
-use airlane_apps::vod::{
-    ClientConnection, FetchPattern, Origin, OriginEvents, Player, Policy, Session,
-};
 use airlane_base::Time;
 use airlane_minerva::Update;
+use airlane_origin::cmcd::Cmcd;
+use airlane_origin::{
+    ClientConnection, FetchPattern, Origin, OriginEvents, Player, Policy, Session,
+};
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;
@@ -18,9 +18,9 @@ use super::drawn::{Drawn, Watched};
 use super::stock::{Stock, abr_of};
 use super::types::{Reports, Value, Viewer, Viewers};
 use super::{Output, ViewerOutput, minerva_of};
-use crate::error::LabError;
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::{Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::{Stage, Tap};
 
 /// What viewers call their origins.
 const HOST: &str = "video.airlane";

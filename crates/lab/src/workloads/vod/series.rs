@@ -7,8 +7,8 @@ use airlane_report::model::{Draw, Panel, Series, Span};
 use super::figures::buffer_s;
 use super::words::{metric_title, viewer_title};
 use super::{Output, Viewers};
-use crate::story::series;
-use crate::workload::{Ended, OverTime};
+use airlane_judge::story::series;
+use airlane_sim::workload::{Ended, OverTime};
 
 /// Chunks before the mean of their QoE says something: the first ones are of the lowest version,
 /// and the step up from them costs more than all that follows.

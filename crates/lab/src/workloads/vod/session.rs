@@ -15,7 +15,7 @@ use airlane_abr::PlayerModel;
 use airlane_base::Time;
 
 use super::Viewers;
-use crate::scenario::Scenario;
+use airlane_scenario::Scenario;
 
 /// A session.
 #[derive(Clone, Copy, Debug, PartialEq)]

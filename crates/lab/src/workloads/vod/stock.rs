@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::{AbrKind, Bola, BufferBased, Fixed, Mpc, PlayerConfig, RateBased, TitleModel};
-use airlane_apps::content::Library;
-use airlane_apps::vod::Provider;
 use airlane_base::InputError;
 use airlane_media::{Metric, Perceptual, Video};
 use airlane_minerva::normalise::NormaliseError;
@@ -14,16 +12,18 @@ use airlane_minerva::{
     Blend, Config, Fairness, Fitted, Form, Normalisation, OnDemand, Optimal, RateCurve,
     UtilityKind, ValueFunction, ValueTable,
 };
+use airlane_origin::Library;
+use airlane_origin::Provider;
 use airlane_quality::QoeParams;
 
 use super::alpha;
 use super::drawn::Drawn;
 use super::files::MinervaFiles;
 use super::types::{self, Abr, Player, Viewer, Viewers};
-use crate::error::LabError;
-use crate::identity::text;
-use crate::plan::Plan;
-use crate::workload::Stocks;
+use airlane_sim::LabError;
+use airlane_sim::identity::text;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::Stocks;
 
 /// The session that f and the optimum simulate: as long as the paper's.
 pub(crate) const SESSION: Duration = Duration::from_secs(200);
@@ -276,7 +276,7 @@ pub(crate) fn spread<K: Ord + Clone + Sync + Send, T: Sync, R: Send>(
     all: Vec<(K, T)>,
     work: impl Fn(&T) -> R + Sync,
 ) -> BTreeMap<K, R> {
-    let threads = crate::pool::available_cores().clamp(1, all.len().max(1));
+    let threads = airlane_sim::pool::available_cores().clamp(1, all.len().max(1));
     let work = &work;
     std::thread::scope(|scope| {
         let parts: Vec<_> = all

@@ -7,7 +7,7 @@ use airlane_media::Metric;
 use airlane_quality::Smoothness;
 use serde::Serialize;
 
-use crate::scenario::ControllerConfig;
+use airlane_scenario::ControllerConfig;
 
 /// Videos with fewer chunks are not drawn, unless a scenario says otherwise.
 pub const MIN_CHUNKS: u64 = 50;

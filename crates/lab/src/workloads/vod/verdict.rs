@@ -1,7 +1,8 @@
 //! The one sentence on what viewers got, computed from the figures.
 
-use crate::story::words::{count, list, plural, sentence};
-use crate::story::{Samples, difference};
+use airlane_judge::story::words::{count, list, plural, sentence};
+use airlane_sim::Samples;
+use airlane_sim::difference;
 
 /// A difference that rounds to nothing in the digits shown.
 const NOTHING: f64 = 0.05;

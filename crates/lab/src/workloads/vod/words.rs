@@ -9,9 +9,9 @@ use airlane_report::model::{Fact, Term};
 
 use super::drawn::Drawn;
 use super::types::{Abr, Minerva, Player, Viewers};
-use crate::plan::Plan;
-use crate::story::words::{count, file_name, plural, seconds};
-use crate::workload::About;
+use airlane_judge::story::words::{count, file_name, plural, seconds};
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::About;
 
 /// Who watches, what the page says of content and players, and the words it uses.
 pub(super) fn about(cast: &Viewers, plan: &Plan) -> About {

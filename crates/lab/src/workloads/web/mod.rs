@@ -14,20 +14,22 @@ use airlane_base::Rate;
 use airlane_quality::stats;
 use serde::Serialize;
 
-use crate::error::LabError;
-use crate::plan::Plan;
-use crate::scenario::{ControllerConfig, Frame, Reader, Scenario};
-use crate::story::Results;
-use crate::workload::{
-    About, ActorResult, Cast, Chapter, Ended, Figures, Metric, Part, PartResult, Place, Running,
-    Sense, Stocks, Workload,
+use airlane_scenario::Place;
+use airlane_scenario::{ControllerConfig, Frame, Reader, Scenario};
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{
+    About, ActorResult, Chapter, Ended, Figures, Metric, Part, PartResult, Running, Sense, Stocks,
+    Traffic, TrafficClaims, TrafficReport, Workload,
 };
-use crate::world::{RunOutput, Stage};
+use airlane_sim::world::{RunOutput, Stage};
 
 /// The name of the workload.
 const NAME: &str = "web";
 
 /// The workload.
+#[derive(Debug)]
 pub(crate) struct Web;
 
 impl Workload for Web {
@@ -35,14 +37,16 @@ impl Workload for Web {
         "web"
     }
 
-    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Cast> {
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Traffic> {
         Arc::new(read::tables(tables, frame))
     }
 }
 
+impl airlane_judge::Workload for Web {}
+
 /// The web traffic of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Traffic(pub Vec<Entry>);
+pub struct WebTraffic(pub Vec<Entry>);
 
 /// Short transfers that begin as a Poisson process, each from one of many servers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,14 +71,14 @@ pub struct Entry {
     pub max_bytes: u64,
 }
 
-impl Traffic {
+impl WebTraffic {
     /// The web traffic of a scenario.
     pub fn of(scenario: &Scenario) -> &[Entry] {
         scenario.casts.of::<Self>().map_or(&[], |traffic| &traffic.0)
     }
 }
 
-impl Cast for Traffic {
+impl Traffic for WebTraffic {
     fn workload(&self) -> &'static str {
         NAME
     }
@@ -113,7 +117,9 @@ impl Cast for Traffic {
     fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
         roles::start(self, stage)
     }
+}
 
+impl TrafficReport for WebTraffic {
     fn about(&self, _: &Plan) -> About {
         report::about(self)
     }
@@ -122,6 +128,8 @@ impl Cast for Traffic {
         report::chapter(results)
     }
 }
+
+impl TrafficClaims for WebTraffic {}
 
 /// What came of the web traffic of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,20 +2,24 @@
 
 use airlane_base::Rate;
 
-use super::{Entry, Traffic};
-use crate::scenario::{
+use super::{Entry, WebTraffic};
+use airlane_scenario::{
     CORE_RTT, ControllerConfig, Frame, RATE, RTT, Range, Reader, at, control, range,
 };
 
 const SIZE: (u64, u64) = (1, 1 << 40);
 const SHAPE: Range = range(0.1, 10.0, "1.2");
 
-pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Traffic {
+pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> WebTraffic {
     let mut number = 0;
-    Traffic(r.list("web", "Web traffic: short transfers, each on a connection of its own.", |r| {
-        number += 1;
-        entry(r, number, frame)
-    }))
+    WebTraffic(r.list(
+        "web",
+        "Web traffic: short transfers, each on a connection of its own.",
+        |r| {
+            number += 1;
+            entry(r, number, frame)
+        },
+    ))
 }
 
 fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {

@@ -2,11 +2,12 @@
 
 use airlane_report::model::{Cell, Column, Table};
 
-use super::{NAME, Traffic};
-use crate::story::{Results, cell, over, words};
-use crate::workload::{About, ActorResult, Chapter};
+use super::{NAME, WebTraffic};
+use airlane_judge::story::{cell, over, words};
+use airlane_sim::Results;
+use airlane_sim::workload::{About, ActorResult, Chapter};
 
-pub(super) fn about(traffic: &Traffic) -> About {
+pub(super) fn about(traffic: &WebTraffic) -> About {
     let who = traffic.0.iter().map(|entry| {
         let (load, servers) = (words::mbps(entry.load.as_f64()), entry.servers);
         format!("web traffic of {load} from {servers} servers")

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use airlane_apps::bulk;
 use airlane_base::{Rng, Time};
 use airlane_quic::{Endpoint, TransportConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use airlane_traffic::bulk;
 use rand::RngExt;
 
-use super::{Entry, EntryOutput, Output, Traffic};
-use crate::error::LabError;
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::Stage;
+use super::{Entry, EntryOutput, Output, WebTraffic};
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::Stage;
 
 /// What is known of one entry's transfers.
 #[derive(Debug, Default)]
@@ -49,7 +49,10 @@ impl Running for Roles {
     }
 }
 
-pub(super) fn start(cast: &Traffic, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+pub(super) fn start(
+    cast: &WebTraffic,
+    stage: &mut Stage<'_>,
+) -> Result<Box<dyn Running>, LabError> {
     let mut roles = Vec::new();
     for entry in &cast.0 {
         let mut servers = Vec::new();

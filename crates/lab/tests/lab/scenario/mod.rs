@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::{InputError, Rate};
-use airlane_lab::scenario::*;
 use airlane_lab::workloads::bulk::{TransferEnd, Transfers};
 use airlane_lab::workloads::vod::{Abr, Arrivals, Reports, Start, Utility, Viewers, minerva_of};
-use airlane_lab::workloads::web::{Entry, Traffic};
+use airlane_lab::workloads::web::{Entry, WebTraffic};
 use airlane_net::Direction;
+use airlane_scenario::*;
 
 fn viewers(s: &Scenario) -> &Viewers {
     Viewers::of(s)
@@ -33,7 +33,12 @@ fn read(text: &str) -> Result<Scenario, InputError> {
 
 fn with_set(text: &str, set: &[&str]) -> Result<Scenario, InputError> {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    Scenario::from_bytes(text.as_bytes(), Path::new("a/s.toml"), &set)
+    Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("a/s.toml"),
+        &set,
+    )
 }
 
 fn message(text: &str) -> String {
@@ -242,8 +247,8 @@ fn an_entry_stands_for_one_viewer_or_for_several() {
     let minerva = minerva_of(&s.schemes[0]).unwrap();
     assert_eq!((minerva.past, minerva.future, minerva.horizon), (Some(0.0), Some(2.0), Some(20)));
     assert_eq!((minerva.conservative, minerva.smoothed), (Some(false), Some(false)));
-    assert_eq!((Traffic::of(&s)[0].name.as_str(), Traffic::of(&s)[0].servers), ("web1", 20));
-    assert_eq!(Traffic::of(&s)[0].control, ControllerConfig::cubic(1.0));
+    assert_eq!((WebTraffic::of(&s)[0].name.as_str(), WebTraffic::of(&s)[0].servers), ("web1", 20));
+    assert_eq!(WebTraffic::of(&s)[0].control, ControllerConfig::cubic(1.0));
 
     let few = message(&text.replace("same_as = \"a\"", "same_as = \"v\""));
     assert!(few.contains("same_as: found 0 viewers \"v\" before; expected at least 2"), "{few}");
@@ -261,7 +266,7 @@ fn an_entry_stands_for_one_viewer_or_for_several() {
 fn transfers_of_web_traffic_have_the_mean_of_their_distribution() {
     let web = |more: &str| {
         let text = format!("{GOOD}[[web]]\nload_bps = 1e6\n{more}");
-        Traffic::of(&read(&text).unwrap())[0].clone()
+        WebTraffic::of(&read(&text).unwrap())[0].clone()
     };
     // The density integrated by the trapezium rule over the logarithm of the size.
     let integrated = |w: &Entry| {
@@ -380,11 +385,12 @@ fn set_of_one_capacity_replaces_the_other() {
 
 #[test]
 fn the_built_in_scenarios_are_sound() {
-    for (name, text) in embedded() {
+    for (name, text) in airlane_lab::registry().scenarios().embedded() {
         let s = read(text).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(s.name, name);
         assert!(!s.story.is_empty());
-        let again = Scenario::from_file(Path::new(name), &[]).unwrap();
+        let again =
+            Scenario::from_file(airlane_lab::registry().scenarios(), Path::new(name), &[]).unwrap();
         assert_eq!(format!("{:?}", again.schemes), format!("{:?}", s.schemes));
     }
 }
@@ -393,7 +399,7 @@ fn the_built_in_scenarios_are_sound() {
 fn the_documentation_lists_every_key_with_its_default() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/scenarios.md");
     let page = std::fs::read_to_string(file).unwrap_or_default();
-    let table = keys_as_markdown();
+    let table = airlane_lab::registry().scenarios().keys_as_markdown();
     if let Some(line) = table.lines().find(|line| !page.contains(line)) {
         panic!("docs/reference/scenarios.md lacks\n{line}\nof\n{table}");
     }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_lab::scenario::*;
 use airlane_net::Direction::{Down, Up};
+use airlane_scenario::*;
 
 use airlane_lab::workloads::bulk::Transfers;
-use airlane_lab::workloads::web::Traffic;
+use airlane_lab::workloads::web::WebTraffic;
 
 use super::{GOOD, message, read, viewers, with_set};
 
@@ -61,7 +61,7 @@ fn accesses_say_what_they_carry_and_what_they_are_behind() {
     assert_eq!(s.network.rtt_at(1), Duration::from_millis(30 + 10 + 4));
     assert_eq!(s.network.rtt_at(0), Duration::from_millis(30 + 10 + 4 + 2));
     assert_eq!(
-        (&Transfers::of(&s)[0].at, Traffic::of(&s)[0].at, viewers(&s).viewers[0].at),
+        (&Transfers::of(&s)[0].at, WebTraffic::of(&s)[0].at, viewers(&s).viewers[0].at),
         (&vec![0, 1], 1, 0)
     );
     let queue = s.schemes[1].queue.as_ref().unwrap();

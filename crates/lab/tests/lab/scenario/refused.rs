@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use airlane_lab::scenario::{Scenario, keys};
+use airlane_scenario::Scenario;
 
 use super::{GOOD, message, read, with_set};
 
@@ -103,7 +103,13 @@ fn what_is_no_toml_is_named_with_its_line() {
     let message = message("[link]\nrate_bps = = 3\n");
     assert!(message.starts_with("a/s.toml:2: "), "{message}");
     assert!(message.ends_with("; expected a TOML document"), "{message}");
-    let e = Scenario::from_bytes(b"a = 1\n\xff", Path::new("b.toml"), &[]).unwrap_err();
+    let e = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        b"a = 1\n\xff",
+        Path::new("b.toml"),
+        &[],
+    )
+    .unwrap_err();
     assert_eq!(
         e.to_string(),
         "b.toml:2: bytes that are no text; expected a TOML document in UTF-8"
@@ -123,11 +129,17 @@ fn the_first_error_of_the_file_is_reported() {
 
 #[test]
 fn a_missing_file_names_the_built_in_ones() {
-    let e = Scenario::from_file(Path::new("no/such.toml"), &[]).unwrap_err().to_string();
+    let e =
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("no/such.toml"), &[])
+            .unwrap_err()
+            .to_string();
     assert!(e.starts_with("no/such.toml: no such file; expected a scenario, or one of"), "{e}");
     assert!(e.contains("four-viewers"), "{e}");
     assert!(
-        Scenario::from_file(Path::new("."), &[]).unwrap_err().to_string().contains("cannot read")
+        Scenario::from_file(airlane_lab::registry().scenarios(), Path::new("."), &[])
+            .unwrap_err()
+            .to_string()
+            .contains("cannot read")
     );
 }
 
@@ -149,13 +161,13 @@ fn errors_in_set_name_it_and_not_the_file() {
 proptest::proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "(?s).{0,200}", set in ".{0,40}") {
-        let _ = Scenario::from_bytes(text.as_bytes(), Path::new("x"), &[]);
+        let _ = Scenario::from_bytes(airlane_lab::registry().scenarios(), text.as_bytes(), Path::new("x"), &[]);
         let _ = with_set(GOOD, &[&set]);
     }
 
     #[test]
     fn no_value_makes_the_reader_panic(
-        key in proptest::sample::select(keys().iter().map(|k| k.key.clone()).collect::<Vec<_>>()),
+        key in proptest::sample::select(airlane_lab::registry().scenarios().keys().iter().map(|k| k.key.clone()).collect::<Vec<_>>()),
         value in proptest::sample::select(vec![
             "0", "-1", "1", "2", "1e400", "nan", "\"\"", "\"a\"", "[]", "[[]]", "[0, 1]", "{}", "true",
             "1e18", "9223372036854775807", "99999999999999999999", "0x10", "[[0, 1e6]]", "2026-01-01",

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::{LayerSet, LiveError, awstream};
-use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
+use airlane_live::media_path::OpenError;
+use airlane_live::{LayerSet, LiveError};
 use airlane_media::layers::SingleEncoding;
 use airlane_quic::TransportConfig;
 use airlane_runtime::RuntimeExt;
@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Ending, Noted, Scene, lock};
-use crate::error::LabError;
-use crate::world::{FlowSample, Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::world::{FlowSample, Stage, Tap};
 
 /// Bytes that the transport takes beyond its window: what else waits is the application's, and seen.
 const UNSENT_BYTES: u64 = 16 << 10;
@@ -24,7 +24,7 @@ const UNSENT_BYTES: u64 = 16 << 10;
 /// What both ends have noted so far.
 #[derive(Default)]
 struct Both {
-    sent: Vec<awstream::SentFrame>,
+    sent: Vec<airlane_awstream::SentFrame>,
     came: BTreeMap<u32, Time>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         let bytes = |frame, before| sizes.bytes(frame, before);
         let note = |frame| lock(&noted).sent.push(frame);
         // An error says that the client is gone, which tells why itself.
-        drop(awstream::serve_one(&connection, whole, bytes, frame_time, end, note).await);
+        drop(airlane_awstream::serve_one(&connection, whole, bytes, frame_time, end, note).await);
     });
     let caller = stage.client(&pair, stage.client_transport())?;
     let (done, ended) = oneshot::channel();
@@ -91,7 +91,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         clock.sleep_until(begin).await;
         let watched = async {
             let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
-            awstream::receive(&connection, |layer| {
+            airlane_awstream::receive(&connection, |layer| {
                 lock(&noted).came.insert(layer.header.frame, layer.at);
             })
             .await?;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::wire::{Answer, Coding};
-use airlane_apps::live::{
+use airlane_base::Time;
+use airlane_live::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
+use airlane_live::wire::{Answer, Coding};
+use airlane_live::{
     self, AUTHORS_THRESHOLDS, ClipFrames, Encoder, LayerMarks, LiveError, Noted as LiveNoted,
     ReceivedLayer, SentFrame, Source,
 };
-use airlane_apps::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
-use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
 use airlane_messages::{ReceiveLimits, SendOptions};
 use airlane_octopus::{Capacity, Options};
@@ -21,9 +21,9 @@ use tokio::sync::oneshot;
 use super::super::records::{self, FrameRecord};
 use super::super::{Marks, Video};
 use super::{Ending, Noted, Scene, lock};
-use crate::error::LabError;
-use crate::scenario::ControllerConfig;
-use crate::world::{FlowSample, Stage, Tap};
+use airlane_scenario::ControllerConfig;
+use airlane_sim::LabError;
+use airlane_sim::world::{FlowSample, Stage, Tap};
 
 /// What sets a path up sends next to nothing.
 const SETUP_CONTROL: ControllerConfig = ControllerConfig::Reno;
@@ -116,7 +116,7 @@ async fn watch(
     let connection = endpoint.connect(server, "live.airlane").await.map_err(OpenError::from)?;
     let (path, answer) = paths.connect(&connection, config, &b""[..]).await?;
     let answer = Answer::decode(&answer)?;
-    live::receive(&path, answer, until, note).await
+    airlane_live::receive(&path, answer, until, note).await
 }
 
 /// What the end that sends has.
@@ -141,7 +141,7 @@ impl Sender {
         let answer = Answer { structure, frame_time, coding: Coding::Pattern }.encode();
         let Ok(path) = asked.open(&self.config, answer).await else { return };
         let path = Arc::new(path);
-        self.tap.connect_path(&path);
+        sample_path(&self.tap, &path);
         let encoder = self.encoder(&path);
         let note = |noted| {
             let mut both = lock(&self.both);
@@ -155,7 +155,7 @@ impl Sender {
         // An error says that the client is gone, which tells why itself.
         let (source, clock) = (Source::Pattern, Duration::ZERO);
         let frames = ClipFrames::new(source, encoder, frame_time, clock, self.end);
-        drop(live::send(&path, frames, note).await);
+        drop(airlane_live::send(&path, frames, note).await);
         // What was sent last has the time to arrive.
         endpoint.runtime().sleep_until(self.end).await;
     }
@@ -177,4 +177,25 @@ impl Sender {
         let encoder = self.video.encoder(&self.clip, marks, |n| path.ip_bytes(n));
         encoder.expect("the clip was drawn for it")
     }
+}
+
+/// Takes the samples of a flow from its media path.
+fn sample_path(tap: &Tap, path: &Arc<MediaPath>) {
+    let path = Arc::downgrade(path);
+    tap.connect_to(move || {
+        let sample = path.upgrade()?.look(|session, now| {
+            let sent = session.sent(now);
+            FlowSample {
+                at: now,
+                acked_bytes: sent.acked_bytes,
+                sent_bytes: sent.sent_bytes,
+                lost_bytes: sent.lost_bytes,
+                window_bytes: session.controller().map_or(0, |c| c.window()),
+                rtt_s: session.rtt().map(|r| r.smoothed.as_secs_f64()),
+                weight: session.controller().map_or(1.0, |c| c.weight()),
+                busy: sent.busy,
+            }
+        });
+        Some(sample)
+    });
 }

@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use super::drawn::Drawn;
 use super::records::FrameRecord;
 use super::{Entry, OfScheme, Output, Single, StreamOutput, Streams, Transport};
-use crate::error::LabError;
-use crate::workload::{BoxFuture, Part, Running};
-use crate::world::{FlowSample, Pair, Stage};
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::{FlowSample, Pair, Stage};
 
 /// What a stream that runs is made of.
 struct Scene<'a> {

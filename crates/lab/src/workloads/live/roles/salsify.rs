@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::wire::LayerHeader;
 use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
+use airlane_live::wire::LayerHeader;
 use airlane_media::layers::{SingleEncoding, SingleFrame, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_salsify::{Ask, Config, Delivered, Estimator, Frame, FrameSource, Mode, SproutConfig};
@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 use super::super::{Transport, Video};
 use super::single::{Both, Captured, Known};
 use super::{Ending, Scene, lock};
-use crate::error::LabError;
-use crate::world::Stage;
+use airlane_sim::LabError;
+use airlane_sim::world::Stage;
 
 /// The port of both ends.
 const PORT: u16 = 5005;

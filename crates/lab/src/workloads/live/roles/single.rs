@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::LayerSet;
-use airlane_apps::live::wire::LayerHeader;
 use airlane_base::Time;
+use airlane_live::LayerSet;
+use airlane_live::wire::LayerHeader;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Noted, lock};
-use crate::world::{FlowSample, SAMPLE_EVERY};
+use airlane_sim::world::{FlowSample, SAMPLE_EVERY};
 
 /// A frame that was captured.
 #[derive(Clone, Copy, Debug)]

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::vivo::{self, AskedFrame, Density, Offer, densities};
-use airlane_apps::live::{LayerSet, LiveError, ReceivedLayer};
-use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
+use airlane_live::media_path::OpenError;
+use airlane_live::{LayerSet, LiveError, ReceivedLayer};
 use airlane_media::clouds::CloudTable;
 use airlane_quic::TransportConfig;
 use airlane_runtime::RuntimeExt;
+use airlane_vivo::{AskedFrame, Density, Offer, densities};
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Ending, Noted, Scene, lock};
-use crate::error::LabError;
-use crate::world::{FlowSample, Stage, Tap};
+use airlane_sim::LabError;
+use airlane_sim::world::{FlowSample, Stage, Tap};
 
 /// Frames that are on their way at most where frames are left out: half a second of them
 /// (`docs/design/vivo.md`).
@@ -135,7 +135,7 @@ pub(super) fn start(
         let note = |at| *lock(&began) = Some(at);
         let bytes = |frame, level: u8| bytes_of(&table, frame, levels[usize::from(level)]);
         // An error says that the client is gone, which tells why itself.
-        drop(vivo::serve_one(&connection, &offered, bytes, note).await);
+        drop(airlane_vivo::serve_one(&connection, &offered, bytes, note).await);
     });
     let caller = stage.client(&pair, stage.client_transport())?;
     let (done, ended) = oneshot::channel();
@@ -150,7 +150,7 @@ pub(super) fn start(
             let asked = |asked: AskedFrame| {
                 lock(&both).asked.insert(asked.frame, asked);
             };
-            vivo::watch(&connection, &offer, most, came, asked).await?;
+            airlane_vivo::watch(&connection, &offer, most, came, asked).await?;
             Err::<(), _>(LiveError::Ended)
         };
         let result = tokio::select! {

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use airlane_apps::live::wire::LayerHeader;
 use airlane_base::{Rate, Time};
+use airlane_live::wire::LayerHeader;
 use airlane_media::layers::{LayeredVideo, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_webrtc::{Ask, CallConfig, Delivered, Frame, FrameSource, Protection};
@@ -14,9 +14,9 @@ use tokio::sync::oneshot;
 
 use super::single::{Both, Captured, Known};
 use super::{Ending, Scene, lock};
-use crate::error::LabError;
-use crate::scenario::Cipher;
-use crate::world::Stage;
+use airlane_scenario::Cipher;
+use airlane_sim::LabError;
+use airlane_sim::world::Stage;
 
 /// The port of both ends.
 const PORT: u16 = 5004;

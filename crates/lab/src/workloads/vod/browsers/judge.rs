@@ -18,11 +18,12 @@ use airlane_report::model::Bound;
 use super::super::{NAME, Output, metric_unit};
 use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
-use crate::plan::RunKey;
-use crate::story::{KeptRun, Samples, words};
-use crate::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
-use crate::workload::ActorResult;
-use crate::world::RunOutput;
+use airlane_judge::story::{KeptRun, words};
+use airlane_judge::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
+use airlane_sim::Samples;
+use airlane_sim::plan::RunKey;
+use airlane_sim::workload::ActorResult;
+use airlane_sim::world::RunOutput;
 
 /// Share of the processors' time from which on a run is void.
 pub(super) const MAX_CPU: f64 = 0.85;

@@ -19,14 +19,15 @@ use airlane_report::model;
 use self::judge::Judged;
 use self::record::{Record, Scheme};
 use self::scenario::{Side, sides};
-use crate::error::LabError;
-use crate::execute::execute;
-use crate::plan::Plan;
-use crate::request::Common;
-use crate::story::{self, KeptRun, words};
-use crate::summary::{CheckEntry, ClaimEntry, Verdict};
-use crate::workload::{Measured, Stocks};
-use crate::world::{self, Options};
+use airlane_judge::Measured;
+use airlane_judge::story::{self, KeptRun, words};
+use airlane_judge::summary::{CheckEntry, ClaimEntry, Verdict};
+use airlane_sim::Common;
+use airlane_sim::LabError;
+use airlane_sim::execute;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::Stocks;
+use airlane_sim::world::{self, Options};
 
 /// The name of the file in a folder of results.
 pub(super) const FILE: &str = "browsers.json";

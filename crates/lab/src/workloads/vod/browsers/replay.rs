@@ -8,9 +8,9 @@ use airlane_base::{InputError, Time};
 
 use super::super::{Drawn, Output, Stock, ViewerOutput, Viewers};
 use super::record::{Chunk, Kind, Player, Run};
-use crate::plan::{Plan, RunKey};
-use crate::workload::{Parts, Stocks};
-use crate::world::{FlowSample, RunOutput};
+use airlane_sim::plan::{Plan, RunKey};
+use airlane_sim::workload::{Parts, Stocks};
+use airlane_sim::world::{FlowSample, RunOutput};
 
 /// Between samples of a connection.
 const SAMPLE_EVERY: Duration = Duration::from_millis(500);

@@ -8,8 +8,8 @@ use airlane_quality::stats;
 use airlane_quic::ETHERNET_PAYLOAD_BYTES;
 
 use super::record::{Chunk, Kind, Record, Rule, Scheme};
-use crate::scenario::Scenario;
-use crate::story::words;
+use airlane_judge::story::words;
+use airlane_scenario::Scenario;
 
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.
 const MIN_SEEDS: usize = 32;
@@ -135,7 +135,7 @@ fn pause_s(record: &Record) -> f64 {
 /// # Errors
 /// What the record asks for and no scenario has.
 pub(super) fn scenario(record: &Record, file: &std::path::Path) -> Result<Scenario, InputError> {
-    Scenario::from_bytes(text(record).as_bytes(), file, &[])
+    Scenario::from_bytes(crate::registry().scenarios(), text(record).as_bytes(), file, &[])
 }
 
 fn title(players: usize) -> String {

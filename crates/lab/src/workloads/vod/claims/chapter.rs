@@ -6,8 +6,8 @@ use super::super::{Drawn, Viewers};
 use super::figures::Figures;
 use super::metrics::STEP;
 use super::samples::{self, Mix};
-use crate::story::words::scheme_title;
-use crate::workload::{ByMetric, ClaimChapter, Compared};
+use airlane_judge::story::words::scheme_title;
+use airlane_sim::workload::{ByMetric, ClaimChapter, Compared};
 
 /// The name of the offline optimum among the lines of a chart.
 const OPTIMUM: &str = "optimum";

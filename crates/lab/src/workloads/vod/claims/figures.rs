@@ -11,7 +11,7 @@ use super::super::{
     Drawn, Output, Viewer, ViewerOutput, Viewers, metric_unit, minerva_of, session,
 };
 use super::measures::{greedy_over_greedy, rates_over_greedy, settling};
-use crate::workload::ClaimContext;
+use airlane_sim::workload::ClaimContext;
 
 /// How long after the join the first viewer's buffer is looked at.
 const AFTER_JOIN: Duration = Duration::from_secs(60);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use airlane_base::Time;
 
 use super::super::ViewerOutput;
-use crate::workload::Flow;
-use crate::world::FlowSample;
+use airlane_sim::workload::Flow;
+use airlane_sim::world::FlowSample;
 
 /// Weights are settled if they stay near their mean for so long.
 const SETTLED_FOR: Duration = Duration::from_secs(20);

@@ -8,7 +8,7 @@ use airlane_quality::stats;
 use super::super::Viewers;
 use super::figures::{Figures, Viewed, lowest};
 use super::samples::Mix;
-use crate::workload::{Metric, Sense};
+use airlane_sim::workload::{Metric, Sense};
 
 /// A step from 720p to 1080p, the paper's measure of a gain worth having (section 8.2).
 pub(super) const STEP: f64 = 7.65;

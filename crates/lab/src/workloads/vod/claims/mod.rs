@@ -10,8 +10,8 @@ mod samples;
 mod value;
 
 use super::{NAME, Output, Viewers};
-use crate::plan::Plan;
-use crate::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Stocks};
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Stocks};
 
 pub(super) use chapter::chapter;
 pub(super) use metrics::{metrics, run_metrics};

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use airlane_apps::vod::PACKET_OVERHEAD_BYTES;
 use airlane_base::IP_UDP_HEADER_BYTES;
 use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
+use airlane_origin::PACKET_OVERHEAD_BYTES;
 
 use super::super::{Drawn, Stock, Viewer, Viewers, metric_unit};
-use crate::plan::Plan;
-use crate::scenario::Capacity;
-use crate::workload::Stocks;
+use airlane_scenario::Capacity;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{Stocks, traffic_of};
 
 /// Lowest QoE at the fixed-rate optimum of a mix and at its bound, of the viewers under the scheme:
 /// on what other traffic leaves of the link, and of that on an even share per viewer where others
@@ -32,7 +32,7 @@ pub(super) fn of_mix(plan: &Plan, stocks: &Stocks, case: usize) -> (f64, f64) {
     let comparable = own.windows(2).all(|pair| unit(pair[0].0) == unit(pair[1].0));
     // Who takes as much as there is leaves nothing that is known beforehand.
     let others: Option<f64> =
-        scenario.casts.iter().filter(|c| !c.adapts()).map(|c| c.offered_bps()).sum();
+        traffic_of(scenario).filter(|c| !c.adapts()).map(|c| c.offered_bps()).sum();
     let steady = others.is_some() && cast.arrivals.is_none() && comparable;
     let capacity = scenario.network.bottleneck().map(|way| &way.capacity);
     let (Some(curves), Some(Capacity::Constant(rate)), true) = (curves, capacity, steady) else {

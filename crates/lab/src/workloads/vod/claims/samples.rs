@@ -8,8 +8,8 @@ use super::metrics::{
     GAINS, MIN_GAP, OF_A_GAP, OF_A_MIX, OF_GROUPS, OF_TWO, SLACK, STEP, where_a_gap, worst,
 };
 use super::optimum;
-use crate::identity::text;
-use crate::workload::{ByMetric, ClaimRun, Compared};
+use airlane_sim::identity::text;
+use airlane_sim::workload::{ByMetric, ClaimRun, Compared};
 
 /// What figures depend on and no scenario contains, as text: the constants of the metrics, the
 /// defaults of Minerva's controller, and the calibrated alphas.
@@ -101,7 +101,7 @@ mod tests {
     use super::super::figures::Viewed;
     use super::super::metrics::{OF_A_RUN, metrics, run_metrics};
     use super::*;
-    use crate::claims::{Samples, Statistic, point_estimate};
+    use airlane_judge::claims::{Samples, Statistic, point_estimate};
 
     fn run(qoe: [f64; 2]) -> Figures {
         let viewer = |qoe: f64| Viewed {

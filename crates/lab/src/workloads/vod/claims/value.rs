@@ -6,8 +6,8 @@ use airlane_minerva::value::Ahead;
 use airlane_minerva::{Blend, ValueFunction};
 
 use super::super::{Stock, Value, Viewers, abr_of, minerva_of, spread, value_function};
-use crate::plan::Plan;
-use crate::workload::{ByMetric, Metric, Sense, Stocks};
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{ByMetric, Metric, Sense, Stocks};
 
 /// The name of the measure in claims.
 pub(super) const NAME: &str = "value-function";

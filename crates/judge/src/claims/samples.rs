@@ -1,0 +1,139 @@
+//! The samples of a claim: figures by cell, metric, draw and seed, and the rows that statistics
+//! take from them.
+
+use super::spec::Draws;
+pub use airlane_sim::workload::ByMetric;
+
+/// The figures of a claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Name and figures of each cell; a claim without cells has one without a name.
+    cells: Vec<(String, ByMetric)>,
+    draws: Draws,
+}
+
+/// The figures of one draw in one cell: per seed one figure of each of a statistic's metrics. With
+/// one metric the second figure is 0. A second metric that has one figure per draw repeats it for
+/// each seed.
+pub(super) type Row = Vec<[f64; 2]>;
+
+/// Rows by stratum, then by draw: a draw has a row per cell that shares it. Draws are independent
+/// of each other; the rows of a draw are not.
+pub(super) type Rows = Vec<Vec<Vec<Row>>>;
+
+impl Samples {
+    /// The samples of a claim without cells.
+    pub fn without_cells(figures: ByMetric) -> Self {
+        Self { cells: vec![(String::new(), figures)], draws: Draws::Shared }
+    }
+
+    /// The samples of a claim with cells, by name.
+    pub fn with_cells(draws: Draws, cells: Vec<(String, ByMetric)>) -> Self {
+        Self { cells, draws }
+    }
+
+    /// The names of the cells; none without cells.
+    pub(super) fn cells(&self) -> impl Iterator<Item = &str> {
+        self.cells.iter().map(|(name, _)| name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// The samples of one cell alone; empty if there is none of that name.
+    pub(super) fn cell(&self, name: &str) -> Self {
+        let of = self.cells.iter().find(|(cell, _)| cell == name);
+        of.map(|(_, figures)| Self::without_cells(figures.clone())).unwrap_or_default()
+    }
+
+    /// All figures of a metric, cell by cell.
+    pub fn values(&self, metric: &str) -> impl Iterator<Item = f64> {
+        let of = self.cells.iter().filter_map(|(_, figures)| figures.get(metric));
+        of.flatten().flatten().copied().collect::<Vec<_>>().into_iter()
+    }
+
+    /// The rows of one metric or two, each as rules name them: `x` of all cells, `x@CELL` of one.
+    ///
+    /// # Errors
+    /// Why it has none, in words.
+    pub(super) fn rows(&self, metrics: &[&str]) -> Result<Rows, String> {
+        let Some((first, rest)) = metrics.split_first() else {
+            return Err("no metric".to_owned());
+        };
+        let xs = self.metric_figures(first)?;
+        let ys = rest.first().map(|name| self.metric_figures(name)).transpose()?;
+        let mut cells: Vec<Vec<Row>> = Vec::new();
+        for (i, x) in xs.iter().enumerate() {
+            let y = match &ys {
+                None => None,
+                Some(ys) if ys.len() == xs.len() => Some(ys[i]),
+                Some(_) => return Err(format!("{first} and {} have different cells", rest[0])),
+            };
+            cells.push(cell_rows(metrics, x, y)?);
+        }
+        let across = rest.first().is_some_and(|y| cell_of(first) != cell_of(y));
+        if across && self.draws == Draws::Own {
+            return Err(format!("{first} and {} have draws of their own", rest[0]));
+        }
+        if self.draws == Draws::Own {
+            let alone = |cell: Vec<Row>| cell.into_iter().map(|row| vec![row]).collect();
+            return Ok(cells.into_iter().map(alone).collect());
+        }
+        // Row for row the cells have the same draws.
+        let draws = cells.first().map_or(0, Vec::len);
+        if let Some(other) = cells.iter().find(|cell| cell.len() != draws) {
+            return Err(format!(
+                "{draws} draws of {first} in one cell, {} in another",
+                other.len()
+            ));
+        }
+        let of_draw = |i: usize| cells.iter().map(|cell| cell[i].clone()).collect();
+        Ok(vec![(0..draws).map(of_draw).collect()])
+    }
+
+    /// The figures of a metric as a rule names it, cell by cell.
+    fn metric_figures(&self, metric: &str) -> Result<Vec<&[Vec<f64>]>, String> {
+        let none = || format!("no sample of {metric}");
+        let (name, cell) = (name_of(metric), cell_of(metric));
+        let meant = self.cells.iter().filter(|(c, _)| cell.is_none_or(|cell| c == cell));
+        let mut all: Vec<&[Vec<f64>]> = Vec::new();
+        for (_, figures) in meant {
+            let draws = figures.get(name).map_or(&[][..], Vec::as_slice);
+            if draws.is_empty() {
+                return Err(none());
+            }
+            if let Some(empty) = draws.iter().position(Vec::is_empty) {
+                return Err(format!("no sample of {metric} in draw {}", empty + 1));
+            }
+            if draws.iter().flatten().any(|x| !x.is_finite()) {
+                return Err(format!("a sample of {metric} is no finite number"));
+            }
+            all.push(draws);
+        }
+        if all.is_empty() { Err(none()) } else { Ok(all) }
+    }
+}
+
+/// The rows of one cell.
+fn cell_rows(metrics: &[&str], x: &[Vec<f64>], y: Option<&[Vec<f64>]>) -> Result<Vec<Row>, String> {
+    let Some(y) = y else {
+        return Ok(x.iter().map(|seeds| seeds.iter().map(|x| [*x, 0.0]).collect()).collect());
+    };
+    if x.len() != y.len() {
+        return Err(format!("{} draws of {}, {} of {}", x.len(), metrics[0], y.len(), metrics[1]));
+    }
+    let row = |(x, y): (&Vec<f64>, &Vec<f64>)| match y.as_slice() {
+        // An offline reference has one figure per draw, whatever the number of seeds.
+        [one] => Ok(x.iter().map(|x| [*x, *one]).collect()),
+        y if y.len() == x.len() => Ok(x.iter().zip(y).map(|(x, y)| [*x, *y]).collect()),
+        _ => Err(format!("{} and {} have different seeds", metrics[0], metrics[1])),
+    };
+    x.iter().zip(y).map(row).collect()
+}
+
+/// A metric's name without its cell.
+pub fn name_of(metric: &str) -> &str {
+    metric.split_once('@').map_or(metric, |(name, _)| name)
+}
+
+/// The cell that a metric is of, if a rule names one.
+pub fn cell_of(metric: &str) -> Option<&str> {
+    metric.split_once('@').map(|(_, cell)| cell)
+}

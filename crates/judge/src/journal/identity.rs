@@ -1,0 +1,76 @@
+//! What a world depends on, as a key: worlds with the same key are the same.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::sync::OnceLock;
+
+use airlane_base::Fnv64;
+use airlane_net::trace::Trace;
+
+use airlane_sim::plan::{Plan, RunKey, identity};
+use airlane_sim::{COMMIT, VERSION};
+
+/// Keys of the worlds of one command; remembers the digests of traces, which are long.
+#[derive(Debug, Default)]
+pub struct Identities {
+    traces: Vec<(Trace, u64)>,
+}
+
+impl Identities {
+    /// The key of a run of `plan`: 16 hexadecimal digits of a hash over this build of Airlane, the
+    /// content, the traces, and everything in the scenario but names for people.
+    pub fn key(&mut self, plan: &Plan, key: RunKey) -> String {
+        let traces = &plan.cases[key.case].traces;
+        let traces: Vec<_> = traces.iter().map(|(way, t)| (way, self.digest(t))).collect();
+        let mut hash = HashWriter(Fnv64::new());
+        write!(hash, "{VERSION} {COMMIT} {:x} {} {traces:?}", build(), identity(plan, key))
+            .expect("a hash takes everything");
+        format!("{:016x}", hash.0.finish())
+    }
+
+    fn digest(&mut self, trace: &Trace) -> u64 {
+        if let Some((_, digest)) = self.traces.iter().find(|(known, _)| known == trace) {
+            return *digest;
+        }
+        let mut hash = HashWriter(Fnv64::new());
+        write!(hash, "{:?}", trace.supply()).expect("a hash takes everything");
+        let digest = hash.0.finish();
+        self.traces.push((trace.clone(), digest));
+        digest
+    }
+}
+
+struct HashWriter(Fnv64);
+
+impl Write for HashWriter {
+    fn write_str(&mut self, s: &str) -> std::fmt::Result {
+        self.0.write(s.as_bytes());
+        Ok(())
+    }
+}
+
+/// A hash of the program that runs: during development the commit stays the same and
+/// what it computes does not. Zero where the program cannot read itself.
+fn build() -> u64 {
+    static BUILD: OnceLock<u64> = OnceLock::new();
+    *BUILD.get_or_init(|| program_hash().unwrap_or(0))
+}
+
+fn program_hash() -> std::io::Result<u64> {
+    let mut file = std::fs::File::open(std::env::current_exe()?)?;
+    let mut hash = Fnv64::new();
+    let mut block = vec![0_u8; 1 << 20];
+    loop {
+        let n = file.read(&mut block)?;
+        if n == 0 {
+            return Ok(hash.finish());
+        }
+        let (words, rest) = block[..n].as_chunks::<32>();
+        for word in words {
+            let (parts, _) = word.as_chunks::<8>();
+            let [a, b, c, d] = [0, 1, 2, 3].map(|i| u64::from_le_bytes(parts[i]));
+            hash.write_record([a, b, c, d]);
+        }
+        hash.write(rest);
+    }
+}

@@ -1,0 +1,57 @@
+//! What a command leaves in its folder.
+
+use airlane_sim::{Common, LabError, OutFolder, RunInfo};
+
+use crate::summary::Summary;
+
+/// Leaves `summary.json`, `report.html` and, as the sign that all of it is there, `run.json`.
+///
+/// # Errors
+/// If the disk refuses, or if a figure is no number.
+pub fn leave(
+    folder: &OutFolder,
+    common: &Common<'_>,
+    summary: &Summary,
+    report_html: &str,
+    (planned, stopped): (usize, bool),
+) -> Result<(), LabError> {
+    let finished = summary.runs.len();
+    let course = Course { planned, finished, reused: 0, stopped };
+    leave_after(folder, common, summary, report_html, course)
+}
+
+/// How the runs of a command went.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// How many were planned.
+    pub planned: usize,
+    /// How many of them finished; a summary may tell of one more than once.
+    pub finished: usize,
+    /// How many an earlier start had finished.
+    pub reused: usize,
+    /// Whether a stop kept some from finishing.
+    pub stopped: bool,
+}
+
+/// As [`leave`].
+pub fn leave_after(
+    folder: &OutFolder,
+    common: &Common<'_>,
+    summary: &Summary,
+    report_html: &str,
+    Course { planned, finished, reused, stopped }: Course,
+) -> Result<(), LabError> {
+    let text = summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;
+    folder.write("summary.json", text.as_bytes())?;
+    folder.write("report.html", report_html.as_bytes())?;
+    let info = RunInfo {
+        wall_s: (common.elapsed)().as_secs_f64(),
+        runs_planned: planned,
+        runs_finished: finished,
+        runs_reused: reused,
+        stopped,
+        ..common.circumstances.clone()
+    };
+    folder.write("run.json", info.to_json().as_bytes())?;
+    Ok(())
+}

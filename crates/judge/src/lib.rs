@@ -1,0 +1,28 @@
+//! Judgement: from the results of runs to reports, sweeps, differences, claims and their verdicts.
+//!
+//! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`mod@reproduce`], [`diff()`]: the commands.
+//! - [`request`]: what a front asks of them.
+//! - [`claims`]: what a paper states, and the rule that judges what was measured.
+//! - [`story`]: the figures of runs, and the report that they make.
+//! - [`summary`]: what a command leaves: `summary.json`.
+
+pub mod claims;
+mod demo;
+pub mod diff;
+mod journal;
+mod leave;
+mod registry;
+pub mod reproduce;
+pub mod request;
+mod run;
+pub mod story;
+pub mod summary;
+pub mod sweep;
+
+pub use demo::demo;
+pub use diff::diff;
+pub use leave::leave;
+pub use registry::{Demo, Measured, Registry, Workload};
+pub use reproduce::reproduce;
+pub use run::{report, run};
+pub use sweep::sweep;

@@ -1,0 +1,109 @@
+//! The figures of a scene by metric: those of its runs, those derived from them for baselines and
+//! changes, and those that workloads compute over the compared runs.
+
+use airlane_quality::stats;
+
+use crate::claims::{ByMetric, Claim, Statistic};
+use airlane_scenario::Scenario;
+use airlane_sim::network_metrics;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{
+    ClaimRun, Compared, Metric, Scope, Sense, Stocks, Traffic, add_derived, derived, traffic_of,
+};
+
+/// The metrics that a claim may use on its scene, in the order of [`figures`].
+pub(super) struct Metrics(Vec<Metric>);
+
+impl Metrics {
+    /// The metrics of `claim` on `scenario`. Of several with one name the last counts, as in
+    /// [`figures`].
+    pub(super) fn of(claim: &Claim, scenario: &Scenario) -> Self {
+        let names = &claim.compare;
+        let casts = || traffic_of(scenario);
+        if let Some(measure) = &claim.measure {
+            return Self(casts().find_map(|c| c.measure_metrics(measure)).unwrap_or_default());
+        }
+        let of_runs = casts().flat_map(|c| c.metrics()).chain(network_metrics());
+        let of_runs = of_runs.chain(casts().flat_map(|c| c.claim_run_metrics()));
+        let mut all: Vec<Metric> = of_runs.flat_map(|m| derived(&m, names)).collect();
+        all.extend(casts().flat_map(|c| c.claim_metrics(names)));
+        Self(all)
+    }
+
+    fn find(&self, metric: &str) -> Option<&Metric> {
+        let name = metric.split_once('@').map_or(metric, |(name, _)| name);
+        self.0.iter().rfind(|m| m.name == name)
+    }
+
+    /// Whether a claim may use a metric of that name: `x`, or `x@CELL` with one of its cells.
+    pub(super) fn has(&self, metric: &str, claim: &Claim) -> bool {
+        let cell = metric.split_once('@').map(|(_, cell)| cell);
+        self.find(metric).is_some() && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
+    }
+
+    /// Whether more or less of a statistic of one metric is better.
+    pub(super) fn sense(&self, of: &Statistic) -> Sense {
+        let of = of.metrics();
+        let [metric] = of.as_slice() else { return Sense::Neutral };
+        self.find(metric).map_or(Sense::Neutral, |m| m.sense)
+    }
+
+    /// The unit of a statistic; empty for shares and ratios, and for text that is no statistic.
+    pub(super) fn unit(&self, statistic: &str) -> String {
+        let of = |metric: &String| self.find(metric).map(|m| m.unit.to_string());
+        match Statistic::try_from(statistic.to_owned()) {
+            Ok(Statistic::Mean(x) | Statistic::Quantile(x, _) | Statistic::Difference(x, _)) => {
+                of(&x).unwrap_or_default()
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// The figures of a scene, all of whose runs finished. What was not measured is NaN.
+pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
+    let casts = || traffic_of(&compared.plan.scenario);
+    let mut samples = ByMetric::new();
+    for cast in casts().filter(|cast| !cast.is_empty()) {
+        for metric in cast.metrics() {
+            add_derived(&mut samples, compared, &metric.name, |run| {
+                run_figure(run, &**cast, &metric).unwrap_or(f64::NAN)
+            });
+        }
+    }
+    for metric in network_metrics() {
+        add_derived(&mut samples, compared, &metric.name, |run| {
+            run.result.value(&metric.name).unwrap_or(f64::NAN)
+        });
+    }
+    for cast in casts() {
+        for metric in cast.claim_run_metrics() {
+            add_derived(&mut samples, compared, &metric.name, |run| {
+                cast.claim_figure(&metric.name, run).unwrap_or(f64::NAN)
+            });
+        }
+    }
+    for cast in casts() {
+        samples.extend(cast.claim_samples(compared));
+    }
+    samples
+}
+
+/// A metric of a run: its own figure, or the mean over the workload's actors, parts of others left
+/// out; `None` if one of them has no figure.
+fn run_figure(run: &ClaimRun, cast: &dyn Traffic, metric: &Metric) -> Option<f64> {
+    match metric.scope {
+        Scope::Run => run.result.value(&metric.name),
+        Scope::Actor => {
+            let actors = run.result.of(cast.workload()).filter(|actor| !actor.part);
+            let all: Option<Vec<f64>> = actors.map(|actor| actor.value(&metric.name)).collect();
+            stats::mean(&all?)
+        }
+    }
+}
+
+/// The figures that a workload computes by a measure of its own, without runs.
+pub(super) fn measure_figures(measure: &str, plan: &Plan, stocks: &Stocks) -> ByMetric {
+    let mut casts = traffic_of(&plan.scenario);
+    casts.find_map(|cast| cast.measure(measure, plan, stocks)).unwrap_or_default()
+}

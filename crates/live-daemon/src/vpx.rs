@@ -1,0 +1,164 @@
+//! libvpx as a live encoder, on a thread for each viewer.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, SyncSender};
+use std::thread;
+
+use airlane_live::Order;
+use airlane_media::layers::{LAYERS, layer_kbps};
+use airlane_media::vp9;
+use airlane_media::y4m::Header;
+use airlane_runtime::BoxFuture;
+use airlane_vpx::{Encoder, Library, Settings, VpxError};
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::encoder::{EncoderFactory, EncoderPermit, LayerEncoder};
+
+/// How little time an encoder takes, as libvpx has it: what `airlane pack --speed fast` asks for.
+const SPEED: u32 = 8;
+/// An encoder whose rate changes by more than this factor begins anew: libvpx takes up to two GoPs to
+/// follow, and half a second of too much fills a queue.
+const FOLLOWED: f64 = 0.75;
+
+/// Encoders of libvpx, each on a thread of its own.
+#[derive(Clone, Debug)]
+pub struct VpxEncoders(Arc<Library>);
+
+impl VpxEncoders {
+    /// Encoders of this libvpx.
+    pub fn new(library: Arc<Library>) -> Self {
+        Self(library)
+    }
+}
+
+impl EncoderFactory for VpxEncoders {
+    fn check(&self, header: &Header) -> Result<(), VpxError> {
+        VpxEncoder::new(self.0.clone(), *header).begin(layer_kbps(1000)).map(drop)
+    }
+
+    fn encoder(
+        &self,
+        header: Header,
+        permit: EncoderPermit,
+    ) -> Result<Box<dyn LayerEncoder>, VpxError> {
+        // One is encoded at a time.
+        let (jobs, to_do) = mpsc::sync_channel::<Job>(1);
+        let mut encoder = VpxEncoder::new(self.0.clone(), header);
+        let work = move || {
+            for Job { picture, order, reply } in to_do {
+                // A viewer that has left wants none.
+                let _ = reply.send(encoder.encode(&picture, &order));
+            }
+            drop(permit);
+        };
+        thread::Builder::new().name("live encoder".to_owned()).spawn(work)?;
+        Ok(Box::new(OnThread(jobs)))
+    }
+}
+
+/// The side of an encoder's thread that asks.
+struct OnThread(SyncSender<Job>);
+
+/// A picture that is to be encoded.
+struct Job {
+    picture: Arc<Vec<u8>>,
+    order: Order,
+    reply: oneshot::Sender<Result<Vec<Bytes>, String>>,
+}
+
+impl LayerEncoder for OnThread {
+    fn encode(
+        &mut self,
+        picture: Arc<Vec<u8>>,
+        order: Order,
+    ) -> BoxFuture<Result<Vec<Bytes>, String>> {
+        let (reply, made) = oneshot::channel();
+        let asked = self.0.try_send(Job { picture, order, reply });
+        let gone = || Err("the encoder has ended".to_owned());
+        Box::pin(async move {
+            if asked.is_err() {
+                return gone();
+            }
+            made.await.unwrap_or_else(|_| gone())
+        })
+    }
+}
+
+/// libvpx for one viewer, on the thread of whoever asks.
+#[derive(Debug)]
+pub struct VpxEncoder {
+    library: Arc<Library>,
+    header: Header,
+    encoding: Option<Encoding>,
+}
+
+impl VpxEncoder {
+    /// One of such pictures, which begins with the first of them.
+    pub fn new(library: Arc<Library>, header: Header) -> Self {
+        Self { library, header, encoding: None }
+    }
+
+    fn begin(&self, layer_kbps: [u32; LAYERS]) -> Result<Encoder, VpxError> {
+        let settings = Settings {
+            width: self.header.width,
+            height: self.header.height,
+            frames: self.header.fps.frames,
+            seconds: self.header.fps.seconds,
+            // `LiveGops` says where.
+            gop: 0,
+            layer_kbps: layer_kbps.to_vec(),
+            speed: SPEED,
+            is_full_range: self.header.is_full_range,
+            shown_size: Some(self.header.shown_size())
+                .filter(|shown| *shown != (self.header.width, self.header.height)),
+        };
+        Encoder::new(&self.library, settings)
+    }
+
+    /// The layers of a picture, lowest first.
+    ///
+    /// # Errors
+    /// What libvpx says, if it cannot.
+    pub fn encode(&mut self, picture: &[u8], order: &Order) -> Result<Vec<Bytes>, String> {
+        let failed = |e: VpxError| e.to_string();
+        if let Some(layer_kbps) = order.begins {
+            let kbps = layer_kbps.iter().sum();
+            match &mut self.encoding {
+                Some(old) if old.follows(kbps) => {
+                    old.encoder.set_rates(&layer_kbps).map_err(failed)?;
+                    old.kbps = kbps;
+                }
+                _ => {
+                    let encoder = self.begin(layer_kbps).map_err(failed)?;
+                    self.encoding = Some(Encoding { encoder, kbps, first: order.at });
+                }
+            }
+        }
+        let Some(Encoding { encoder, first, .. }) = &mut self.encoding else {
+            return Err("no key frame was asked for".to_owned());
+        };
+        let is_key = order.begins.is_some();
+        let whole = encoder.encode_at(picture, order.at - *first, is_key).map_err(failed)?;
+        let layers = vp9::frames_of(&whole).filter(|layers| layers.len() == LAYERS);
+        let layers = layers.ok_or_else(|| "libvpx makes other layers".to_owned())?;
+        Ok(layers.into_iter().map(Bytes::copy_from_slice).collect())
+    }
+}
+
+/// An encoder at work.
+#[derive(Debug)]
+struct Encoding {
+    encoder: Encoder,
+    kbps: u32,
+    /// When its first picture is shown.
+    first: u32,
+}
+
+impl Encoding {
+    /// Whether it follows soon enough if its rate becomes `kbps`.
+    fn follows(&self, kbps: u32) -> bool {
+        let (now, then) = (f64::from(self.kbps), f64::from(kbps));
+        then >= FOLLOWED * now && now >= FOLLOWED * then
+    }
+}

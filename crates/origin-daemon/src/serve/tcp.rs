@@ -1,0 +1,353 @@
+//! HTTP/1.1 and 2 over TCP, for clients without HTTP/3 and for first requests, before a client
+//! knows that HTTP/3 is offered.
+//!
+//! The answers are the origin's own. The weights of these connections are not set: they are
+//! controlled by the system's TCP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_origin::http::{Busy, Pace, RequestRate};
+use airlane_origin::{Carrier, ClientConnection, Origin, REPORTS_PATH};
+use airlane_quic::{ActivityHandle, ConnectionLimiter, LimitExceeded};
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use parking_lot::Mutex;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsAcceptor;
+
+use super::config::Timeouts;
+use super::exchange::{Answering, Cut, Pieces, TcpExchange};
+use airlane_host::RateLimitedLog;
+
+/// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Bytes that the head of a request may have.
+const HEAD_BYTES: u32 = 32 << 10;
+/// Bytes that an HTTP/1.1 connection reads ahead.
+const BUFFER_BYTES: usize = 64 << 10;
+/// Requests of one HTTP/2 connection that are answered at a time.
+const STREAMS: u32 = 64;
+/// Connections that wait to be taken by each socket.
+const BACKLOG: u32 = 1024;
+/// Bytes of each answer that HTTP/2 keeps until the client takes them.
+const AHEAD_BYTES: usize = 128 << 10;
+
+/// Bytes of a request's content that are read where none is of use.
+const UNUSED_BYTES: usize = 64 << 10;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What every connection needs.
+pub(super) struct Tcp {
+    pub(super) origin: Origin,
+    pub(super) runtime: RuntimeHandle,
+    pub(super) tls: TlsAcceptor,
+    /// One per connection that there may be, of which an address has so many.
+    pub(super) limiter: Arc<ConnectionLimiter>,
+    pub(super) rate: RequestRate,
+    /// Becomes true when no request is taken any more.
+    pub(super) stopping: watch::Receiver<bool>,
+    pub(super) timeouts: Timeouts,
+    pub(super) warnings: Arc<RateLimitedLog>,
+}
+
+/// What a connection has of its answers, and they of it.
+#[derive(Clone)]
+struct Progress {
+    busy: Busy,
+    /// An answer was broken off.
+    cut: Arc<Notify>,
+    /// For pieces that wait.
+    shared_permits: Arc<Semaphore>,
+    /// Keeps the connection's place, once something was asked for.
+    activity: ActivityHandle,
+}
+
+/// A connection that the origin knows of, until this is dropped: also where its task panics.
+struct Open<'a> {
+    origin: &'a Origin,
+    client: ClientConnection,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.origin.on_disconnect(&self.client);
+    }
+}
+
+impl Tcp {
+    /// Takes connections until the server stops.
+    pub(super) async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let mut stopping = self.stopping.clone();
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                _ = stopping.wait_for(|s| *s) => return,
+                accepted = listener.accept() => accepted,
+            };
+            let (stream, peer) = match accepted {
+                Ok(accepted) => accepted,
+                Err(e) => {
+                    // Out of descriptors, or the client is gone already: others may do better.
+                    self.warnings
+                        .warn("accept", format_args!("a TCP connection was not taken: {e}"));
+                    self.runtime.sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let permit = match self.limiter.acquire_idle(peer.ip()) {
+                Ok(permit) => permit,
+                Err(e) => {
+                    // One address that has too many must not hide that there are too many in all.
+                    let kind = if e == LimitExceeded::Total { "no room" } else { "no place" };
+                    let message = format_args!("a TCP connection of {}: {e}", peer.ip());
+                    self.warnings.warn(kind, message);
+                    continue;
+                }
+            };
+            let tcp = self.clone();
+            self.runtime.spawn("tcp connection", async move {
+                let (busy, cut) = (Busy::default(), Arc::default());
+                let (shared_permits, activity) =
+                    (permit.shared_permits().clone(), permit.activity().clone());
+                let progress = Progress { busy, cut, shared_permits, activity };
+                let served = tokio::select! {
+                    biased;
+                    served = tcp.serve_connection(stream, peer, progress) => served,
+                    () = permit.evicted() => Err("silent, and others came".into()),
+                };
+                if let Err(e) = served {
+                    tracing::debug!(%peer, "a TCP connection ended: {e}");
+                }
+            });
+        }
+    }
+
+    async fn serve_connection(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        progress: Progress,
+    ) -> Result<(), Failure> {
+        // Nagle's algorithm would hold back the end of every answer.
+        stream.set_nodelay(true)?;
+        let handshake = Instant::now() + self.timeouts.handshake;
+        let mut first = [0];
+        if timeout_at(handshake, stream.peek(&mut first)).await?? == 0 {
+            return Ok(());
+        }
+        /// The first byte of a TLS record that holds a handshake.
+        const HANDSHAKE: u8 = 0x16;
+        if first[0] != HANDSHAKE {
+            let service = service_fn(|request| {
+                progress.activity.mark_active();
+                std::future::ready(elsewhere(&request))
+            });
+            return self.run(TokioIo::new(stream), service, true, &progress).await;
+        }
+        let stream = timeout_at(handshake, self.tls.accept(stream)).await??;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        let carrier = if is_http2 { Carrier::Http2 } else { Carrier::Http1 };
+        let client = self.origin.on_connect(peer, carrier);
+        let _open = Open { origin: &self.origin, client };
+        let pace = Mutex::new(Pace::new(self.rate));
+        let service = service_fn(|request: Request<Incoming>| {
+            let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
+            progress.activity.mark_active();
+            let wait = pace.lock().take(runtime.now());
+            let request = (request, self.timeouts.head);
+            let answered = answer(origin, runtime.clone(), client, progress.clone(), request);
+            async move {
+                if !wait.is_zero() {
+                    runtime.sleep(wait).await;
+                }
+                answered.await
+            }
+        });
+        self.run(TokioIo::new(stream), service, !is_http2, &progress).await
+    }
+
+    async fn run<S, I>(
+        &self,
+        io: I,
+        service: S,
+        is_http1: bool,
+        progress: &Progress,
+    ) -> Result<(), Failure>
+    where
+        S: hyper::service::Service<Request<Incoming>, Response = Response<Pieces>, Error = Cut>,
+        S::Future: Send + 'static,
+        I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+    {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.timeouts.head)
+            .max_buf_size(BUFFER_BYTES);
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS)
+            .max_header_list_size(HEAD_BYTES)
+            .max_send_buf_size(AHEAD_BYTES)
+            .keep_alive_interval(SILENCE)
+            .keep_alive_timeout(SILENCE);
+        let builder = if is_http1 { builder.http1_only() } else { builder.http2_only() };
+        let mut stopping = self.stopping.clone();
+        let connection = builder.serve_connection(io, service);
+        tokio::pin!(connection);
+        let over = tokio::select! {
+            biased;
+            result = connection.as_mut() => return result,
+            () = progress.cut.notified() => Over::Cut,
+            _ = stopping.wait_for(|s| *s) => Over::Stopping,
+            () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => Over::Idle,
+            () = unasked(&self.runtime, self.timeouts.head, &progress.activity) => Over::Idle,
+        };
+        if let (Over::Cut, true) = (over, is_http1) {
+            // Nothing can follow on this connection.
+            return Err(Cut.into());
+        }
+        connection.as_mut().graceful_shutdown();
+        let rest = async {
+            match over {
+                // Other answers may still come whole.
+                Over::Cut => progress.busy.idle(&self.runtime, Some(self.timeouts.head)).await,
+                // Has a bound of its own for answers that are being sent.
+                Over::Stopping if !is_http1 => std::future::pending().await,
+                Over::Stopping => progress.cut.notified().await,
+                Over::Idle => self.runtime.sleep(self.timeouts.head).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            result = connection => result,
+            () = rest => Ok(()),
+        }
+    }
+}
+
+/// Ready where nothing was asked for within `limit`.
+async fn unasked(runtime: &RuntimeHandle, limit: Duration, activity: &ActivityHandle) {
+    runtime.sleep(limit).await;
+    if !activity.is_idle() {
+        std::future::pending().await
+    }
+}
+
+/// Why a connection ends.
+#[derive(Clone, Copy)]
+enum Over {
+    /// An answer was broken off that the client did not take. hyper keeps what waits of it, and over
+    /// HTTP/2 resets the stream only once the client makes room for more.
+    Cut,
+    /// The server stops.
+    Stopping,
+    /// Nothing was asked for.
+    Idle,
+}
+
+/// The answer to plain HTTP: a redirection to the same over TLS.
+fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, Cut> {
+    let host = request.headers().get(header::HOST).and_then(|h| h.to_str().ok());
+    let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
+    let there = host.and_then(|h| HeaderValue::try_from(format!("https://{h}{path}")).ok());
+    let mut response = Response::new(Pieces::default());
+    match there {
+        Some(there) => {
+            *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+            response.headers_mut().insert(header::LOCATION, there);
+        }
+        None => *response.status_mut() = StatusCode::BAD_REQUEST,
+    }
+    Ok(response)
+}
+
+/// Has the origin answer, and hands the answer to hyper as it comes.
+async fn answer(
+    origin: Origin,
+    runtime: RuntimeHandle,
+    client: ClientConnection,
+    progress: Progress,
+    (request, patience): (Request<Incoming>, Duration),
+) -> Result<Response<Pieces>, Cut> {
+    if request.version() == Version::HTTP_11
+        && request.headers().get_all(header::HOST).iter().count() != 1
+    {
+        // RFC 9112, section 3.2.
+        let mut response = Response::new(Pieces::default());
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        return Ok(response);
+    }
+    let (mut parts, mut incoming) = request.into_parts();
+    let is_report = parts.method == Method::POST && parts.uri.path() == REPORTS_PATH;
+    if parts.version == Version::HTTP_2 && !is_report {
+        end_of(&mut incoming, patience).await?;
+    }
+    // HTTP/1.1 has the host in a field, HTTP/2 in the address.
+    if parts.version < Version::HTTP_2
+        && let Some(path) = parts.uri.path_and_query()
+    {
+        parts.uri = path.clone().into();
+    }
+    let (exchange, answered) = TcpExchange::new(incoming, progress.cut, progress.shared_permits);
+    let answering = progress.busy.begin();
+    let request = Request::from_parts(parts, ());
+    let on = runtime.clone();
+    let answering = Answering::new(runtime, async move {
+        origin.answer(&on, &client, &request, exchange).await;
+        drop(answering);
+    });
+    answering.until(answered).await.map_err(|_| Cut)
+}
+
+/// Waits for the end of a request whose content is of no use, so that one that is malformed in what
+/// follows its head is refused, not answered (RFC 9113, section 8.1.1). No longer than `patience`, and
+/// for no more than [`UNUSED_BYTES`]: then the answer comes before the end.
+async fn end_of(incoming: &mut Incoming, patience: Duration) -> Result<(), Cut> {
+    if incoming.is_end_stream() {
+        return Ok(());
+    }
+    let reading = async {
+        let mut bytes = 0;
+        while let Some(frame) = incoming.frame().await {
+            bytes += frame.map_err(|_| Cut)?.data_ref().map_or(0, Bytes::len);
+            if bytes > UNUSED_BYTES {
+                break;
+            }
+        }
+        Ok(())
+    };
+    timeout(patience, reading).await.unwrap_or(Ok(()))
+}
+
+/// Listens for TCP where UDP listens, with as many sockets where the system can share an address among
+/// them.
+pub(super) fn listen(at: SocketAddr, sockets: usize) -> std::io::Result<Vec<TcpListener>> {
+    let bound = |shared| {
+        let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // Connections of a server before this one may still be ending.
+        socket.set_reuseaddr(true)?;
+        #[cfg(target_os = "linux")]
+        socket.set_reuseport(shared)?;
+        socket.bind(at)?;
+        Ok::<_, std::io::Error>(socket)
+    };
+    if sockets < 2 {
+        return Ok(vec![bound(false)?.listen(BACKLOG)?]);
+    }
+    // One that does not share its address finds out whether somebody else has it.
+    drop(bound(false)?);
+    (0..sockets).map(|_| bound(true)?.listen(BACKLOG)).collect()
+}
