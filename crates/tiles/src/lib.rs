@@ -13,8 +13,8 @@
 //! Nobody's clock is compared with the other's.
 //!
 //! The decisions are pure: [`Planner`] at the server, [`Viewer`] at the client. [`serve`] and [`watch`] drive
-//! them. `docs/reference/wire/tiles.md` has what is on the stream. Bodies come from a pattern that both ends
-//! know ([`Pattern`](airlane_base::Pattern)), and the client compares every byte.
+//! them. `docs/reference/wire/tiles.md` has what is on the stream. Bodies come from a pattern that
+//! both ends know ([`Pattern`](airlane_base::Pattern)), and the client compares every byte.
 
 mod client;
 mod error;

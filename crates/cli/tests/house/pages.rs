@@ -1,5 +1,5 @@
-//! Pages: links lead somewhere, the index of each folder has them all, and the front page shows what the
-//! records say.
+//! Pages: links lead somewhere, the index of each folder has them all, and the front page shows
+//! what the records say.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};

@@ -1,7 +1,8 @@
 //! What a client can take by pretending to play: a download beside invented sessions, against another
 //! client's plain download on the same link.
 //!
-//! `cargo test -p airlane-origin stolen -- --nocapture` prints the shares that docs/guide/serve.md gives.
+//! `cargo test -p airlane-origin stolen -- --nocapture` prints the shares that docs/guide/serve.md
+//! gives.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
