@@ -59,21 +59,8 @@ const PARTS: &[(&[&str], &[&str])] = &[
     (
         &["capture", "cupid", "wifi"],
         &[
-            "adopt",
-            "bare",
-            "charged",
-            "headless",
-            "longest",
-            "most",
-            "nobody",
-            "onlooker",
-            "orphan",
-            "orphans",
-            "patience",
-            "quiet",
-            "sealed",
-            "shortest",
-            "told",
+            "adopt", "bare", "charged", "headless", "longest", "most", "nobody", "onlooker",
+            "orphan", "orphans", "patience", "quiet", "sealed", "shortest", "told",
         ],
     ),
 ];
