@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Every key is defined once, in `decode`: what it means, what it may be, its default. That one
-//! definition reads it, checks it, names it in messages and lists it in
-//! `docs/reference/scenarios.md` ([`Registry::keys`]).
+//! definition reads it, checks it, names it in messages and lists it in `docs/reference/scenarios.md`
+//! ([`Registry::keys`]).
 
 mod bounds;
 mod decode;
@@ -27,7 +27,9 @@ mod grid;
 mod notes;
 mod participants;
 mod reader;
+mod realise;
 mod registry;
+mod settings;
 mod suggest;
 mod tree;
 mod types;
@@ -43,7 +45,9 @@ pub use grid::within;
 pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
 pub use participants::{Casts, Participants, Place, SchemePart, SchemeParts, WorkloadKeys};
 pub use reader::{NONE, Reader};
+pub use realise::supply_of_steps;
 pub use registry::Registry;
+pub use settings::link_of_settings;
 pub use suggest::nearest;
 pub use tree::plain;
 pub use types::*;
