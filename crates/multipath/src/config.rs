@@ -72,14 +72,12 @@ impl Scheme {
 }
 
 /// `config` with the windows and streams that a path needs at either end.
-pub fn path_transport(config: TransportConfig) -> TransportConfig {
-    TransportConfig {
-        unsent_bytes: Some(UNSENT_BYTES),
-        max_streams: MAX_STREAMS,
-        // An interface may have a second connection beside one that fell silent.
-        empty_client_ids: false,
-        // What is ahead of the reader is bounded by the stream's own memory.
-        receive_window_bytes: 48 << 20,
-        ..config
-    }
+pub fn path_transport(mut config: TransportConfig) -> TransportConfig {
+    config.flow.unsent_bytes = Some(UNSENT_BYTES);
+    config.flow.max_streams = MAX_STREAMS;
+    // What is ahead of the reader is bounded by the stream's own memory.
+    config.flow.receive_window_bytes = 48 << 20;
+    // An interface may have a second connection beside one that fell silent.
+    config.packets.empty_client_ids = false;
+    config
 }

@@ -203,7 +203,7 @@ impl Connection {
     }
 
     /// The peer has asked for something: a server's connection is then not evicted
-    /// ([`TransportConfig::connection_limiter`](crate::TransportConfig::connection_limiter)).
+    /// ([`AcceptConfig::connection_limiter`](crate::AcceptConfig::connection_limiter)).
     pub fn mark_active(&self) {
         if let Some(activity) = self.0.link().activity() {
             activity.mark_active();

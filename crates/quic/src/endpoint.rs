@@ -127,7 +127,7 @@ impl Endpoint {
         config: &TransportConfig,
         count: usize,
     ) -> Result<Vec<Self>, QuicError> {
-        if config.interface.is_some() || config.security.repeats() || count < 2 {
+        if config.packets.interface.is_some() || config.security.repeats() || count < 2 {
             return Ok(vec![Self::server(runtime, local, config.clone())?]);
         }
         check(config)?;
@@ -165,18 +165,18 @@ impl Endpoint {
         let seed = runtime.seed().split("quic").split(&local_addr.to_string());
         let secret = |name: &str| config.security.secret(seed, name);
 
-        let reset_key = match &config.reset_secret {
+        let reset_key = match &config.accept.reset_secret {
             Some(kept) => reset_key(kept, local_addr),
             None => hmac::Key::new(hmac::HMAC_SHA256, &secret("reset key")?),
         };
         let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
         endpoint_config
-            .max_udp_payload_size(config.payload_bytes.max(PEER_PAYLOAD_BYTES))
+            .max_udp_payload_size(config.packets.payload_bytes.max(PEER_PAYLOAD_BYTES))
             .map_err(|e| QuicError::Config(e.to_string()))?;
         endpoint_config.grease_quic_bit(false);
         endpoint_config.rng_seed(Some(secret("noq")?));
         // A server needs ids: its connections may come from behind one address, or move.
-        let empty_ids = config.empty_client_ids && !accepts;
+        let empty_ids = config.packets.empty_client_ids && !accepts;
         let initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync> =
             match config.security.repeats() {
                 true => {
@@ -205,10 +205,11 @@ impl Endpoint {
             };
 
         let cipher = config.security.cipher();
-        let client = cipher.client(&config)?;
+        let keylog = config.debug_files.keylog.as_deref();
+        let client = cipher.client(&config.alpn, keylog)?;
         let server = if accepts {
             let token_key = Arc::new(TokenKey::new(&secret("token key")?));
-            let mut server = ServerConfig::new(cipher.server(&config)?, token_key);
+            let mut server = ServerConfig::new(cipher.server(&config.alpn, keylog)?, token_key);
             // No NEW_TOKEN frames: they would carry the date.
             let mut tokens = ValidationTokenConfig::default();
             tokens.sent(0);
@@ -227,7 +228,7 @@ impl Endpoint {
         let proto = noq_proto::Endpoint::new(
             Arc::new(endpoint_config),
             server.clone().map(Arc::new),
-            config.max_payload_bytes.is_some() && !socket.may_fragment(),
+            config.packets.max_payload_bytes.is_some() && !socket.may_fragment(),
         );
         let (accept, accepted) = accepts.then(mpsc::unbounded_channel).unzip();
         let handshakes = shard.as_ref().map(Shard::handshakes).unwrap_or_default();
@@ -279,7 +280,7 @@ impl Endpoint {
     pub fn non_quic_socket(&self) -> Option<NonQuicSocket> {
         let non_quic = Arc::new(DatagramQueue::default());
         self.inner.non_quic.set(non_quic.clone()).ok()?;
-        Some(NonQuicSocket::new(self.inner.socket.clone(), non_quic, self.inner.config.dscp))
+        Some(NonQuicSocket::new(self.inner.socket.clone(), non_quic, self.inner.config.packets.dscp))
     }
 
     /// The next connection whose handshake has succeeded; `None` when the endpoint is closed or
@@ -302,7 +303,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// If the handshake fails or the endpoint is closed, or if it goes without connection ids
-    /// ([`TransportConfig::empty_client_ids`]) and has a connection to `addr` already.
+    /// ([`PacketConfig::empty_client_ids`](crate::PacketConfig::empty_client_ids)) and has a connection to `addr` already.
     pub async fn connect(&self, addr: SocketAddr, name: &str) -> Result<Connection, QuicError> {
         let id = (self.inner.initial_ids)();
         let now = self.inner.runtime.now();
@@ -325,7 +326,7 @@ impl Endpoint {
                 return Err(why.clone());
             }
             let remote = self.inner.reachable(addr);
-            if self.inner.config.empty_client_ids && links.any_to(remote) {
+            if self.inner.config.packets.empty_client_ids && links.any_to(remote) {
                 // Without ids, what comes from there could not be told apart.
                 return Err(QuicError::Config(format!(
                     "a second connection to {addr} from an endpoint without connection ids"
@@ -338,7 +339,7 @@ impl Endpoint {
             Connection::new(link)
         };
         connection.connected().await?;
-        if let Some(source) = &self.inner.config.report_source {
+        if let Some(source) = &self.inner.config.reports.source {
             self.inner.runtime.spawn("reports", source.clone().run(connection.weak()));
         }
         Ok(connection)
@@ -391,7 +392,7 @@ fn bind(
     config: &TransportConfig,
 ) -> Result<Arc<dyn UdpSocket>, QuicError> {
     check(config)?;
-    let socket = match &config.interface {
+    let socket = match &config.packets.interface {
         Some(name) => runtime.bind_udp_to(local, name)?,
         None => runtime.bind_udp(local)?,
     };
@@ -406,18 +407,18 @@ const REPORT_BUFFER_BYTES: usize = 4_096;
 
 fn check(config: &TransportConfig) -> Result<(), QuicError> {
     let refuse = |what: String| Err(QuicError::Config(what));
-    if !(1200..=65_527).contains(&config.payload_bytes) {
+    if !(1200..=65_527).contains(&config.packets.payload_bytes) {
         return refuse(format!(
             "a payload of {} bytes is not in 1200..65527",
-            config.payload_bytes
+            config.packets.payload_bytes
         ));
     }
-    if let Some(most) = config.max_payload_bytes
-        && !(config.payload_bytes..=65_527).contains(&most)
+    if let Some(most) = config.packets.max_payload_bytes
+        && !(config.packets.payload_bytes..=65_527).contains(&most)
     {
         return refuse(format!(
             "a payload of {most} bytes at most is not in {}..65527",
-            config.payload_bytes
+            config.packets.payload_bytes
         ));
     }
     if let AckPolicy::Decimated { packets, max_delay } = config.acks
@@ -425,13 +426,13 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
     {
         return refuse(format!("acknowledgements every {packets} packets or {max_delay:?}"));
     }
-    if config.stream_receive_window_bytes > MAX_STREAM_WINDOW_BYTES {
+    if config.flow.stream_receive_window_bytes > MAX_STREAM_WINDOW_BYTES {
         return refuse(format!(
             "a stream window of {} bytes is more than {MAX_STREAM_WINDOW_BYTES}",
-            config.stream_receive_window_bytes
+            config.flow.stream_receive_window_bytes
         ));
     }
-    if config.first_packet_authorization.is_some() && config.admission.validate_from != usize::MAX {
+    if config.first_packet_authorization.is_some() && config.accept.admission.validate_from != usize::MAX {
         return refuse(
             "address validation takes the place of the first_packet_authorization".to_owned(),
         );
@@ -439,7 +440,7 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
     if config.alpn.is_empty() {
         return refuse("at least one application protocol is needed".to_owned());
     }
-    if let Some(dir) = &config.qlog_dir {
+    if let Some(dir) = &config.debug_files.qlog_dir {
         std::fs::create_dir_all(dir).map_err(|e| QuicError::io(dir, e))?;
     }
     Ok(())
@@ -494,17 +495,17 @@ impl Inner {
         original_id: ConnectionId,
     ) -> (noq_proto::TransportConfig, ControlHandle) {
         let config = &self.config;
-        let shared = Arc::new(Shared::new(self.clock.clone(), config.payload_bytes.into()));
+        let shared = Arc::new(Shared::new(self.clock.clone(), config.packets.payload_bytes.into()));
         let n = self.connections.fetch_add(1, Ordering::Relaxed);
         let seed = self.seed.split("connection").index(n);
-        let payload_bytes = config.payload_bytes.into();
+        let payload_bytes = config.packets.payload_bytes.into();
         let first = config.controller.make(NewController { now, payload_bytes, seed });
         let factory = Factory {
             shared: shared.clone(),
             make: config.controller.clone(),
             seed,
             first: Mutex::new(Some(first)),
-            qlog: config.qlog_dir.clone().map(|dir| qlog::Target {
+            qlog: config.debug_files.qlog_dir.clone().map(|dir| qlog::Target {
                 dir,
                 side,
                 local: self.local_addr,
@@ -513,24 +514,24 @@ impl Inner {
             }),
         };
         // Both ends must allow datagrams for one to send them.
-        let takes_reports = config.report_sink.is_some() || config.report_source.is_some();
+        let takes_reports = config.reports.sink.is_some() || config.reports.source.is_some();
         let mut t = noq_proto::TransportConfig::default();
         t.congestion_controller_factory(Arc::new(factory))
-            .initial_rtt(config.initial_rtt)
-            .initial_mtu(config.payload_bytes)
-            .min_mtu(config.payload_bytes)
-            .mtu_discovery_config(config.max_payload_bytes.map(|most| {
+            .initial_rtt(config.timers.initial_rtt)
+            .initial_mtu(config.packets.payload_bytes)
+            .min_mtu(config.packets.payload_bytes)
+            .mtu_discovery_config(config.packets.max_payload_bytes.map(|most| {
                 let mut discovery = MtuDiscoveryConfig::default();
                 discovery.upper_bound(most);
                 discovery
             }))
-            .stream_receive_window(VarInt::from_u32(config.stream_receive_window_bytes))
-            .receive_window(VarInt::from_u32(config.receive_window_bytes))
-            .send_window(config.min_send_window_bytes.min(config.send_window_bytes))
-            .max_concurrent_bidi_streams(VarInt::from_u32(config.max_streams))
-            .max_concurrent_uni_streams(VarInt::from_u32(config.max_streams))
-            .max_idle_timeout(config.idle_timeout.and_then(|d| IdleTimeout::try_from(d).ok()))
-            .keep_alive_interval(config.keep_alive)
+            .stream_receive_window(VarInt::from_u32(config.flow.stream_receive_window_bytes))
+            .receive_window(VarInt::from_u32(config.flow.receive_window_bytes))
+            .send_window(config.flow.min_send_window_bytes.min(config.flow.send_window_bytes))
+            .max_concurrent_bidi_streams(VarInt::from_u32(config.flow.max_streams))
+            .max_concurrent_uni_streams(VarInt::from_u32(config.flow.max_streams))
+            .max_idle_timeout(config.timers.idle_timeout.and_then(|d| IdleTimeout::try_from(d).ok()))
+            .keep_alive_interval(config.timers.keep_alive)
             .datagram_receive_buffer_size(takes_reports.then_some(REPORT_BUFFER_BYTES))
             .allow_spin(false);
         if let AckPolicy::Decimated { packets, max_delay } = config.acks {

@@ -22,9 +22,9 @@ mod shards;
 mod stream;
 
 pub use config::{
-    ALPN_AIRLANE, ALPN_H3, AckPolicy, Admission, ControllerFactory, ETHERNET_PAYLOAD_BYTES,
-    FirstPacketAuthorization, MAX_STREAM_WINDOW_BYTES, MIN_PAYLOAD_BYTES, NewController,
-    TransportConfig,
+    ALPN_AIRLANE, ALPN_H3, AcceptConfig, AckPolicy, Admission, ControllerFactory, DebugFiles,
+    ETHERNET_PAYLOAD_BYTES, FirstPacketAuthorization, FlowControl, MAX_STREAM_WINDOW_BYTES,
+    MIN_PAYLOAD_BYTES, NewController, PacketConfig, Timers, TransportConfig,
 };
 pub use connection::Connection;
 pub use control::{ControlHandle, ControlProgress, ControlStats};
@@ -45,5 +45,5 @@ pub use http3::{
     MessageReader, RequestBounds, Responder,
 };
 pub use priority::Priority;
-pub use reports::{ReportReader, ReportSink, ReportSource, Reporter};
+pub use reports::{ReportReader, ReportSink, ReportSource, Reporter, Reports};
 pub use stream::{RecvStream, SendStream};

@@ -56,6 +56,15 @@ impl fmt::Debug for ReportSource {
     }
 }
 
+/// Reports of receivers to controllers, at either end of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Reports {
+    /// A client's reports to the controllers of its servers.
+    pub source: Option<ReportSource>,
+    /// What a server reads the reports of its clients with.
+    pub sink: Option<ReportSink>,
+}
+
 /// What reads the reports that come to a server.
 #[derive(Clone)]
 pub struct ReportSink(Arc<dyn Fn() -> ReportReader + Send + Sync>);

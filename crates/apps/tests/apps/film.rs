@@ -28,7 +28,9 @@ fn film(chunks: usize) -> Arc<Video> {
 
 fn transport(cipher: Cipher) -> TransportConfig {
     let controller = ControllerConfig::cubic(1.0);
-    TransportConfig { empty_client_ids: true, ..TransportConfig::laboratory(cipher, controller) }
+    let mut config = TransportConfig::laboratory(cipher, controller);
+    config.packets.empty_client_ids = true;
+    config
 }
 
 /// Sizes of the manifest and of the header of a track.
@@ -243,15 +245,11 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     dumbbell.downlink.impairments = vec![Impairment::Bernoulli(0.001)];
     let (mut world, server, client, listen) = world_of(&dumbbell);
     let explicit = ControllerConfig::Explicit { rate: Rate::from_bps(480_000_000) };
-    let sender = TransportConfig {
-        send_window_bytes: bulk::SEND_WINDOW_BYTES,
-        min_send_window_bytes: bulk::SEND_WINDOW_BYTES,
-        ..TransportConfig::laboratory(Cipher::Null, explicit)
-    };
-    let receiver = TransportConfig {
-        receive_window_bytes: bulk::RECEIVE_WINDOW_BYTES,
-        ..transport(Cipher::Null)
-    };
+    let mut sender = TransportConfig::laboratory(Cipher::Null, explicit);
+    sender.flow.send_window_bytes = bulk::SEND_WINDOW_BYTES;
+    sender.flow.min_send_window_bytes = bulk::SEND_WINDOW_BYTES;
+    let mut receiver = transport(Cipher::Null);
+    receiver.flow.receive_window_bytes = bulk::RECEIVE_WINDOW_BYTES;
     let bytes = world
         .run(async move {
             let endpoint = Endpoint::server(&server, listen, sender).unwrap();

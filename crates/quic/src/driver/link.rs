@@ -98,10 +98,11 @@ impl Link {
         endpoint: &Inner,
     ) -> Arc<Self> {
         let now = endpoint.runtime.now();
-        let reports = endpoint.config().report_sink.as_ref().map(|sink| sink.open());
+        let config = endpoint.config();
+        let reports = config.reports.sink.as_ref().map(|sink| sink.open());
         let state = State::new(proto, endpoint.clock.instant(now), reports);
-        let timeout = endpoint.config().admission.handshake_timeout.filter(|_| state.unannounced);
-        let send_window_policy = SendWindow::new(endpoint.config(), &endpoint.live);
+        let timeout = config.accept.admission.handshake_timeout.filter(|_| state.unannounced);
+        let send_window_policy = SendWindow::new(&config.flow, &endpoint.live);
         let first_path = state.proto.network_path(PathId::ZERO).ok();
         let accepted = state.proto.side().is_server();
         let link = Arc::new(Self {
@@ -112,10 +113,10 @@ impl Link {
             control,
             window: AtomicU64::new(send_window_policy.first()),
             send_window_policy,
-            protects: !matches!(endpoint.config().security.cipher(), Cipher::Null),
+            protects: !matches!(config.security.cipher(), Cipher::Null),
             first_path,
             accepted,
-            probes_mtu: endpoint.config().max_payload_bytes.is_some(),
+            probes_mtu: config.packets.max_payload_bytes.is_some(),
             handshake_deadline: timeout.map(|t| now + t),
             activity: OnceLock::new(),
             state: Mutex::new(state),

@@ -114,7 +114,7 @@ impl Driver {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
         let config = inner.config();
         let work = Work {
-            transmitter: Transmitter::new(socket, config.ecn, config.dscp, inner.accepts()),
+            transmitter: Transmitter::new(socket, config.packets.ecn, config.packets.dscp, inner.accepts()),
             deadlines: Schedule::default(),
             timer,
             armed: None,
@@ -315,8 +315,8 @@ impl Work {
         (incoming, bytes): (Incoming, u64),
         links: &mut Links,
     ) {
-        let admission = inner.config().admission;
-        let limiter = inner.config().connection_limiter.as_ref();
+        let admission = inner.config().accept.admission;
+        let limiter = inner.config().accept.connection_limiter.as_ref();
         let from = incoming.remote_address().ip();
         let proven = incoming.remote_address_validated();
         let limit = if proven { usize::MAX } else { admission.validate_from };

@@ -253,7 +253,8 @@ fn where_a_path_is_not_validated_the_controller_of_the_one_before_goes_on() {
     world
         .run(async move {
             let keep_alive = Some(Duration::from_millis(200));
-            let config = TransportConfig { keep_alive, ..config(Algorithm::Cubic) };
+            let mut config = config(Algorithm::Cubic);
+            config.timers.keep_alive = keep_alive;
             let (_s, _c, to_server, to_client) =
                 pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
             let home = to_client.remote_addr().unwrap();
@@ -298,11 +299,9 @@ fn a_client_that_moves_to_and_fro_does_not_have_others_flooded() {
     let (mut world, server, client) = counting(flaps, victim.clone());
     world
         .run(async move {
-            let config = TransportConfig {
-                keep_alive: Some(Duration::from_millis(5)),
-                idle_timeout: Some(Duration::from_secs(60)),
-                ..config(Algorithm::Cubic)
-            };
+            let mut config = config(Algorithm::Cubic);
+            config.timers.keep_alive = Some(Duration::from_millis(5));
+            config.timers.idle_timeout = Some(Duration::from_secs(60));
             let (_s, _c, _to_server, _to_client) =
                 pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
             client.sleep_until(Time::from_millis(20_000)).await;

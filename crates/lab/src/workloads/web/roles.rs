@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_apps::bulk;
 use airlane_base::{Rng, Time};
-use airlane_quic::{Endpoint, TransportConfig};
+use airlane_quic::Endpoint;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use rand::RngExt;
 
@@ -59,8 +59,8 @@ pub(super) fn start(cast: &Traffic, stage: &mut Stage<'_>) -> Result<Box<dyn Run
             pair.server
                 .spawn("web server", bulk::serve(listen, bulk::Supply::default(), |_, _| {}));
             // Several transfers from one server at once are told apart by their ids.
-            let receiver = bulk::receiver(stage.client_transport());
-            let receiver = TransportConfig { empty_client_ids: false, ..receiver };
+            let mut receiver = bulk::receiver(stage.client_transport());
+            receiver.packets.empty_client_ids = false;
             let caller = stage.client(&pair, receiver)?;
             servers.push((pair.client, caller, pair.address));
         }

@@ -9,7 +9,6 @@ use airlane_apps::live::{LayerSet, LiveError, awstream};
 use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
 use airlane_media::layers::SingleEncoding;
-use airlane_quic::TransportConfig;
 use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;
 
@@ -68,8 +67,8 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     })?;
     let tap = stage.tap(&pair);
     let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
-    let transport =
-        TransportConfig { unsent_bytes: Some(UNSENT_BYTES), ..stage.transport(control) };
+    let mut transport = stage.transport(control);
+    transport.flow.unsent_bytes = Some(UNSENT_BYTES);
     let listen = stage.server(&pair, transport)?;
     let both = Arc::new(Mutex::new(Both::default()));
     let frame_time = Duration::from_secs_f64(1.0 / clip.fps);

@@ -10,7 +10,6 @@ use airlane_apps::live::{LayerSet, LiveError, ReceivedLayer};
 use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
 use airlane_media::clouds::CloudTable;
-use airlane_quic::TransportConfig;
 use airlane_runtime::RuntimeExt;
 use tokio::sync::oneshot;
 
@@ -114,8 +113,8 @@ pub(super) fn start(
     let offer = Arc::new(Offer { frame_time, levels: levels.iter().map(mean).collect() });
     let tap = stage.tap(&pair);
     let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
-    let transport =
-        TransportConfig { unsent_bytes: Some(UNSENT_BYTES), ..stage.transport(control) };
+    let mut transport = stage.transport(control);
+    transport.flow.unsent_bytes = Some(UNSENT_BYTES);
     let listen = stage.server(&pair, transport)?;
     let both = Arc::new(Mutex::new(Both::default()));
     let began = Arc::new(Mutex::new(None));
