@@ -39,7 +39,9 @@ fn fields() -> impl for<'writer> tracing_subscriber::fmt::FormatFields<'writer> 
 #[cfg(test)]
 mod tests {
     use std::io::{self, Write};
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -48,7 +50,7 @@ mod tests {
 
     impl Write for Kept {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -72,7 +74,7 @@ mod tests {
             let words = "no\nERROR all is lost\u{1b}[2J\u{202e}";
             tracing::warn!(%words, "a peer says {words}");
         });
-        let said = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let said = String::from_utf8(kept.0.lock().clone()).unwrap();
         let shown = "no\\u{a}ERROR all is lost\\u{1b}[2J\\u{202e}";
         assert_eq!(said, format!(" WARN a peer says {shown} words={shown}\n"));
     }

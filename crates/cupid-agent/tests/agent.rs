@@ -9,7 +9,7 @@ use airlane_base::{Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_cupid::{AgentOptions, EstimatorOptions};
 use airlane_cupid_agent::{AirAgent, report_sink};
-use airlane_quic::{Cipher, Connection, Endpoint, TransportConfig};
+use airlane_quic::{Cipher, Connection, Endpoint, Reports, TransportConfig};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_wifi::{
@@ -101,14 +101,14 @@ fn connections_share_what_their_station_is_granted_whatever_thread_they_are_on()
     agent.tell(move |_, report| told.store(report.rate.bps(), Ordering::Relaxed));
     let local = SocketAddr::from(([127, 0, 0, 1], 0));
     let test = async {
-        let listens =
-            TransportConfig { report_sink: Some(report_sink()), ..config(Algorithm::Cupid) };
+        let from_clients = Reports { source: None, sink: Some(report_sink()) };
+        let listens = TransportConfig { reports: from_clients, ..config(Algorithm::Cupid) };
         let server = Endpoint::server(&runtime, local, listens).unwrap();
         let to = server.local_addr();
         let mut clients = Vec::new();
         for _ in 0..4 {
-            let source = Some(agent.report_source());
-            let config = TransportConfig { report_source: source, ..config(Algorithm::Reno) };
+            let reports = Reports { source: Some(agent.report_source()), sink: None };
+            let config = TransportConfig { reports, ..config(Algorithm::Reno) };
             let client = Endpoint::client(&runtime, local, config).unwrap();
             let (connected, client_of) = oneshot::channel();
             runtime.spawn("client", async move {

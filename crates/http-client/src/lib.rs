@@ -25,7 +25,7 @@ use airlane_congestion::ControllerConfig;
 use airlane_cupid_agent::AirAgent;
 use airlane_origin::SESSION_FIELD;
 use airlane_quic::{
-    ALPN_H3, ControlHandle, ETHERNET_PAYLOAD_BYTES, Endpoint, MIN_PAYLOAD_BYTES, QuicError, Tls,
+    ALPN_H3, ControlHandle, Endpoint, PacketConfig, QuicError, Reports, Timers, Tls,
     TransportConfig, Trust,
 };
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -143,8 +143,8 @@ impl Client {
         speak: Speak,
         air: Option<&AirAgent>,
     ) -> Result<Self, QuicError> {
-        let report_source = air.map(AirAgent::report_source);
-        let config = TransportConfig { report_source, ..transport(&trust) };
+        let reports = Reports { source: air.map(AirAgent::report_source), sink: None };
+        let config = TransportConfig { reports, ..transport(&trust) };
         let endpoint = Endpoint::client(&runtime, any_address(), config)?;
         let (addresses, connections, sessions, unranged) = Default::default();
         Ok(Self { runtime, endpoint, trust, speak, addresses, connections, sessions, unranged })
@@ -327,12 +327,11 @@ fn transport(trust: &Trust) -> TransportConfig {
     let controller = ControllerConfig::cubic(1.0);
     let tls = Tls { identity: None, trust: trust.clone() };
     TransportConfig {
-        payload_bytes: MIN_PAYLOAD_BYTES,
-        max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+        packets: PacketConfig::probing(),
         alpn: vec![ALPN_H3.to_vec()],
         // A client that waits for the rest of an answer sends nothing, and would not learn
         // that a restarted server no longer knows the connection.
-        keep_alive: Some(ASK_AFTER),
+        timers: Timers { keep_alive: Some(ASK_AFTER), ..Timers::default() },
         ..TransportConfig::network(tls, controller)
     }
 }

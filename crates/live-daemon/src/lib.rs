@@ -21,7 +21,10 @@ use std::time::Duration;
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_live::media_path::{MediaPaths, PathConfig};
 use airlane_messages::{ReceiveLimits, SendOptions};
-use airlane_quic::{ETHERNET_PAYLOAD_BYTES, Endpoint, QuicError, Tls, TransportConfig};
+use airlane_quic::{
+    ETHERNET_PAYLOAD_BYTES, Endpoint, FlowControl, PacketConfig, QuicError, Timers, Tls,
+    TransportConfig,
+};
 
 pub use encoder::{EncoderFactory, EncoderPermit, LayerEncoder};
 pub use error::DaemonError;
@@ -53,11 +56,14 @@ const FAILED: u32 = 3;
 fn transport(tls: Tls) -> TransportConfig {
     TransportConfig {
         alpn: vec![ALPN.to_vec()],
-        payload_bytes: PAYLOAD_BYTES,
-        idle_timeout: Some(IDLE),
-        keep_alive: Some(KEEP_ALIVE),
+        packets: PacketConfig { payload_bytes: PAYLOAD_BYTES, ..PacketConfig::default() },
+        timers: Timers {
+            idle_timeout: Some(IDLE),
+            keep_alive: Some(KEEP_ALIVE),
+            ..Timers::default()
+        },
         // Those who watch open one stream per path.
-        max_streams: 4,
+        flow: FlowControl { max_streams: 4, ..FlowControl::default() },
         ..TransportConfig::network(tls, ControllerConfig::new(Algorithm::Reno))
     }
 }

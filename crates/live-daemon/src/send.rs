@@ -10,7 +10,9 @@ use airlane_base::{InputError, Seed};
 use airlane_live::wire::{Answer, Coding};
 use airlane_live::{LayerMarks, LiveGops, Source, Video};
 use airlane_media::layers::LayeredVideo;
-use airlane_quic::{Admission, ConnectionLimiter, Endpoint, Tls, TransportConfig, Trust};
+use airlane_quic::{
+    AcceptConfig, Admission, ConnectionLimiter, Endpoint, Tls, TransportConfig, Trust,
+};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use tokio::sync::{Semaphore, watch};
@@ -129,14 +131,17 @@ impl Sender {
         )?;
         let tls = Tls { identity: Some(identity.shown()?), trust: Trust::Roots(Vec::new()) };
         let config = TransportConfig {
-            admission: Admission {
-                validate_from: HANDSHAKES / 8,
-                handshakes: HANDSHAKES,
-                // Those that were evicted are there until their ends have been told.
-                connections: HANDSHAKES.saturating_add(viewers.saturating_mul(2)),
-                handshake_timeout: Some(HANDSHAKE),
+            accept: AcceptConfig {
+                admission: Admission {
+                    validate_from: HANDSHAKES / 8,
+                    handshakes: HANDSHAKES,
+                    // Those that were evicted are there until their ends have been told.
+                    connections: HANDSHAKES.saturating_add(viewers.saturating_mul(2)),
+                    handshake_timeout: Some(HANDSHAKE),
+                },
+                connection_limiter: Some(limiter_for(viewers)),
+                reset_secret: None,
             },
-            connection_limiter: Some(limiter_for(viewers)),
             ..transport(tls)
         };
         let counts = Arc::new(Counts::default());

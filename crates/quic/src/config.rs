@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use crate::connection_limiter::ConnectionLimiter;
 use crate::crypto::{Cipher, Security, Tls};
-use crate::reports::{ReportSink, ReportSource};
+use crate::reports::Reports;
 
 /// Streams of each kind that a peer may have open at once, where its role needs no other number: as many
 /// requests as RFC 9114, section 6.1, says that servers should let clients have.
@@ -81,7 +81,7 @@ impl AckPolicy {
     }
 }
 
-/// Whom a server lets in.
+/// Limits of the clients that a server lets in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admission {
     /// Handshakes under way from which on clients must first show that they receive at the address
@@ -106,6 +106,12 @@ impl Admission {
     };
 }
 
+impl Default for Admission {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
 /// Authorisation of a client's first packet by its token (RFC 9000, section 17.2.2): a server that has
 /// one answers no packet of an unauthenticated peer.
 pub trait FirstPacketAuthorization: Send + Sync {
@@ -115,55 +121,18 @@ pub trait FirstPacketAuthorization: Send + Sync {
     fn admits(&self, token: &[u8], from: SocketAddr) -> bool;
 }
 
-/// Transport settings of an endpoint and all of its connections.
-#[derive(Clone)]
-pub struct TransportConfig {
-    /// Makes the congestion controllers.
-    pub controller: ControllerFactory,
-    /// The round-trip time assumed before the first sample (RFC 9002, section 6.2.2).
-    pub initial_rtt: Duration,
+/// Packets of an endpoint: their sizes and marks, and where they go.
+#[derive(Clone, Debug)]
+pub struct PacketConfig {
     /// UDP payload of a full packet in bytes, at least 1200, which is taken to pass every path.
     pub payload_bytes: u16,
     /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: it
     /// never changes.
     pub max_payload_bytes: Option<u16>,
-    /// When the peer acknowledges.
-    pub acks: AckPolicy,
-    /// Bytes that the peer may send on one stream ahead of the reader, or past a hole; at most
-    /// [`MAX_STREAM_WINDOW_BYTES`]. Several streams together may have more in flight.
-    pub stream_receive_window_bytes: u32,
-    /// Bytes that the peer may send on all streams ahead of the readers.
-    pub receive_window_bytes: u32,
-    /// Bytes that writers may hand over ahead of the peer's acknowledgements. It bounds the
-    /// sender's buffer and, with the round-trip time, its rate.
-    pub send_window_bytes: u64,
-    /// It grows and shrinks with twice the congestion window, from this many bytes up to
-    /// [`send_window_bytes`](Self::send_window_bytes): what waits in a server's memory then follows
-    /// what its clients can take. Nor does it grow beyond the connection's share of 64 MiB, or what
-    /// 2 Gbit/s deliver in a round trip and 250 us if that is more. The laboratory's are equal.
-    pub min_send_window_bytes: u64,
-    /// Instead of the two above: bytes that writers may hand over beyond the congestion window, so
-    /// that little waits in a connection that others could take. As `TCP_NOTSENT_LOWAT`.
-    pub unsent_bytes: Option<u64>,
-    /// Streams of each kind that the peer may have open at once.
-    pub max_streams: u32,
     /// Clients go without connection ids of their own, as Chromium does: eight bytes less in every
     /// packet towards them. A client endpoint then has at most one connection to each server, and
     /// its connections do not survive a change of its address.
     pub empty_client_ids: bool,
-    /// Whom a server lets in.
-    pub admission: Admission,
-    /// Limit of a server's connections, which it may share with others. A connection may be evicted
-    /// until it is [active](crate::Connection::mark_active): over HTTP/3 from its first request on.
-    /// `None`: no limit.
-    pub connection_limiter: Option<Arc<ConnectionLimiter>>,
-    /// Authorisation of first packets. A server with it answers unauthenticated peers with nothing: no
-    /// handshake, no version negotiation, no stateless reset. Not together with address validation
-    /// ([`Admission::validate_from`]), which uses the same field.
-    pub first_packet_authorization: Option<Arc<dyn FirstPacketAuthorization>>,
-    /// The interface that all packets come and go over; `None`: where the routes lead. It must be
-    /// one of the machine's, in real time on Linux.
-    pub interface: Option<String>,
     /// Packets leave with ECT(0), so that queues may mark them instead of dropping them (RFC 9000,
     /// section 13.4), until the peer shows that it does not tell of marks or that the path clears
     /// them. Controllers hear of marks ([`Controller::on_marked`]).
@@ -172,16 +141,103 @@ pub struct TransportConfig {
     /// and be taken for lost (RFC 7657, section 5.1). In real time packets have the default,
     /// whatever this says.
     pub dscp: Dscp,
-    /// Silence after which a connection is given up.
+    /// The interface that all packets come and go over; `None`: where the routes lead. It must be
+    /// one of the machine's, in real time on Linux.
+    pub interface: Option<String>,
+}
+
+impl Default for PacketConfig {
+    fn default() -> Self {
+        Self {
+            payload_bytes: 1350,
+            max_payload_bytes: None,
+            empty_client_ids: false,
+            ecn: false,
+            dscp: Dscp::DEFAULT,
+            interface: None,
+        }
+    }
+}
+
+impl PacketConfig {
+    /// Packets for paths of which nothing is known: of 1200 bytes, and as large as Ethernet carries
+    /// where probes find that the path takes it.
+    pub fn probing() -> Self {
+        Self {
+            payload_bytes: MIN_PAYLOAD_BYTES,
+            max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+            ..Self::default()
+        }
+    }
+}
+
+/// Flow control (RFC 9000, section 4): bytes and streams that each end may have under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowControl {
+    /// Bytes that the peer may send on one stream ahead of the reader, or past a hole; at most
+    /// [`MAX_STREAM_WINDOW_BYTES`]. Several streams together may have more in flight.
+    pub stream_receive_window_bytes: u32,
+    /// Bytes that the peer may send on all streams ahead of the readers.
+    pub receive_window_bytes: u32,
+    /// Bytes that writers may hand over ahead of the peer's acknowledgements. It bounds the
+    /// sender's buffer and, with the round-trip time, its rate.
+    pub send_window_bytes: u64,
+    /// The send window grows and shrinks with twice the congestion window, from this many bytes up
+    /// to [`send_window_bytes`](Self::send_window_bytes): what waits in a server's memory then
+    /// follows what its clients can take. Nor does it grow beyond the connection's share of 64 MiB,
+    /// or what 2 Gbit/s deliver in a round trip and 250 us if that is more. The laboratory's are
+    /// equal.
+    pub min_send_window_bytes: u64,
+    /// Instead of the two above: bytes that writers may hand over beyond the congestion window, so
+    /// that little waits in a connection that others could take. As `TCP_NOTSENT_LOWAT`.
+    pub unsent_bytes: Option<u64>,
+    /// Streams of each kind that the peer may have open at once.
+    pub max_streams: u32,
+}
+
+impl Default for FlowControl {
+    fn default() -> Self {
+        Self {
+            stream_receive_window_bytes: MAX_STREAM_WINDOW_BYTES,
+            receive_window_bytes: 12 << 20,
+            send_window_bytes: 8 << 20,
+            min_send_window_bytes: 8 << 20,
+            unsent_bytes: None,
+            max_streams: MAX_STREAMS,
+        }
+    }
+}
+
+/// Timers of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timers {
+    /// The round-trip time assumed before the first sample (RFC 9002, section 6.2.2).
+    pub initial_rtt: Duration,
+    /// Silence after which a connection is given up; `None`: never.
     pub idle_timeout: Option<Duration>,
-    /// Silence after which a PING goes out.
+    /// Silence after which a PING goes out; `None`: never.
     pub keep_alive: Option<Duration>,
-    /// A client's reports to the controllers of its servers.
-    pub report_source: Option<ReportSource>,
-    /// What a server reads the reports of its clients with.
-    pub report_sink: Option<ReportSink>,
-    /// How packets are protected and where secrets come from. Only the two constructors make one.
-    pub security: Security,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self {
+            initial_rtt: Duration::from_millis(100),
+            idle_timeout: Some(Duration::from_secs(60)),
+            keep_alive: None,
+        }
+    }
+}
+
+/// Connections that a server accepts, and what it remembers of those from before.
+#[derive(Clone, Default)]
+pub struct AcceptConfig {
+    /// Limits of the clients that a server lets in.
+    pub admission: Admission,
+    /// Limit of a server's connections, which it may share with others. A connection may be evicted
+    /// until it is [active](crate::Connection::mark_active): over HTTP/3 from its first request on.
+    /// `None`: no limit.
+    pub connection_limiter: Option<Arc<ConnectionLimiter>>,
     /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it
     /// from before a crash can tell clients at once that their connections are gone. `None`: a new
     /// one.
@@ -189,13 +245,45 @@ pub struct TransportConfig {
     /// Each endpoint makes a key of its own from it and its local address. Machines that listen at
     /// the same address must not have the same secret (section 21.11).
     pub reset_secret: Option<[u8; 32]>,
-    /// The application protocols, best first (RFC 7301). Both sides need one in common.
-    pub alpn: Vec<Vec<u8>>,
+}
+
+/// Files that tell what connections did.
+#[derive(Clone, Debug, Default)]
+pub struct DebugFiles {
     /// Writes one qlog file (JSON-SEQ) per connection into this folder. What
     /// it holds and what not: `docs/design/quic.md`.
     pub qlog_dir: Option<PathBuf>,
     /// Appends TLS secrets to this file in the format of `SSLKEYLOGFILE`.
     pub keylog: Option<PathBuf>,
+}
+
+/// Transport settings of an endpoint and all of its connections.
+#[derive(Clone)]
+pub struct TransportConfig {
+    /// Makes the congestion controllers.
+    pub controller: ControllerFactory,
+    /// When the peer acknowledges.
+    pub acks: AckPolicy,
+    /// Sizes and marks of packets.
+    pub packets: PacketConfig,
+    /// Windows, and limits of streams.
+    pub flow: FlowControl,
+    /// Timeouts of connections.
+    pub timers: Timers,
+    /// Which connections a server accepts.
+    pub accept: AcceptConfig,
+    /// Authorisation of first packets. A server with it answers unauthenticated peers with nothing: no
+    /// handshake, no version negotiation, no stateless reset. Not together with address validation
+    /// ([`Admission::validate_from`]), which uses the same field.
+    pub first_packet_authorization: Option<Arc<dyn FirstPacketAuthorization>>,
+    /// Reports of receivers to controllers.
+    pub reports: Reports,
+    /// How packets are protected and where secrets come from. Only the two constructors make one.
+    pub security: Security,
+    /// The application protocols, best first (RFC 7301). Both sides need one in common.
+    pub alpn: Vec<Vec<u8>>,
+    /// Where logs and secrets are written.
+    pub debug_files: DebugFiles,
     /// Moves the base of the clock that QUIC computes with. Nothing may depend on it: for tests
     /// of just that.
     pub clock_shift: Duration,
@@ -234,32 +322,16 @@ impl TransportConfig {
     fn with(security: Security, controller: ControllerFactory) -> Self {
         Self {
             controller,
-            initial_rtt: Duration::from_millis(100),
-            payload_bytes: 1350,
-            max_payload_bytes: None,
             acks: AckPolicy::EverySecond,
-            stream_receive_window_bytes: MAX_STREAM_WINDOW_BYTES,
-            receive_window_bytes: 12 << 20,
-            send_window_bytes: 8 << 20,
-            min_send_window_bytes: 8 << 20,
-            unsent_bytes: None,
-            max_streams: MAX_STREAMS,
-            empty_client_ids: false,
-            admission: Admission::ALL,
-            connection_limiter: None,
+            packets: PacketConfig::default(),
+            flow: FlowControl::default(),
+            timers: Timers::default(),
+            accept: AcceptConfig::default(),
             first_packet_authorization: None,
-            interface: None,
-            ecn: false,
-            dscp: Dscp::DEFAULT,
-            idle_timeout: Some(Duration::from_secs(60)),
-            keep_alive: None,
-            report_source: None,
-            report_sink: None,
+            reports: Reports::default(),
             security,
-            reset_secret: None,
             alpn: vec![ALPN_H3.to_vec(), ALPN_AIRLANE.to_vec()],
-            qlog_dir: None,
-            keylog: None,
+            debug_files: DebugFiles::default(),
             clock_shift: Duration::ZERO,
         }
     }
@@ -268,8 +340,9 @@ impl TransportConfig {
 impl fmt::Debug for TransportConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TransportConfig")
-            .field("initial_rtt", &self.initial_rtt)
-            .field("payload_bytes", &self.payload_bytes)
+            .field("packets", &self.packets)
+            .field("flow", &self.flow)
+            .field("timers", &self.timers)
             .field("acks", &self.acks)
             .field("security", &self.security)
             .finish_non_exhaustive()

@@ -12,7 +12,7 @@ use noq_proto::{Dir, StreamId, VarInt};
 
 use crate::control::ControlHandle;
 use crate::crypto::PublicKey;
-use crate::driver::{Link, Owner, WeakLink};
+use crate::driver::{Owner, WeakLink};
 use crate::error::QuicError;
 use crate::fair::SendOrder;
 use crate::priority::Priority;
@@ -30,8 +30,8 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(link: Arc<Link>) -> Self {
-        Self(Owner::new(link))
+    pub(crate) fn new(link: Arc<Owner>) -> Self {
+        Self(link)
     }
 
     /// The runtime that it runs on.
@@ -203,7 +203,7 @@ impl Connection {
     }
 
     /// The peer has asked for something: a server's connection is then not evicted
-    /// ([`TransportConfig::connection_limiter`](crate::TransportConfig::connection_limiter)).
+    /// ([`AcceptConfig::connection_limiter`](crate::AcceptConfig::connection_limiter)).
     pub fn mark_active(&self) {
         if let Some(activity) = self.0.link().activity() {
             activity.mark_active();

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use airlane_base::{Seed, Time};
-use airlane_runtime::{Received, RuntimeExt, RuntimeHandle, UdpSocket, Watched};
+use airlane_base::Seed;
+use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
 use bytes::Bytes;
 use noq_proto::{
-    AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig,
-    IdleTimeout, Incoming, MtuDiscoveryConfig, NoneTokenStore, ServerConfig, Side, TimeSource,
-    TokenStore, ValidationTokenConfig, VarInt, crypto as proto_crypto,
+    ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, NoneTokenStore,
+    RandomConnectionIdGenerator, ServerConfig, Side, TimeSource, TokenStore, ValidationTokenConfig,
+    VarInt,
 };
 use parking_lot::Mutex;
 use ring::hmac;
@@ -21,20 +21,15 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 
 use crate::clock::Clock;
 use crate::config::{
-    AckPolicy, FirstPacketAuthorization, MAX_STREAM_WINDOW_BYTES, NewController, TransportConfig,
+    AckPolicy, FirstPacketAuthorization, MAX_STREAM_WINDOW_BYTES, TransportConfig,
 };
 use crate::connection::Connection;
-use crate::control::{ControlHandle, Factory, Shared};
-use crate::crypto::{Seal, SealedClient, SealedServer, SeededIds, TokenKey};
-use crate::driver::{Driver, Link, Links, RunQueue};
+use crate::crypto::{SealedClient, SeededIds, TokenKey};
+use crate::driver::{Driver, EndpointState, Link, Links, Owner, Released, send_reports};
 use crate::error::QuicError;
 use crate::non_quic::{DatagramQueue, NonQuicSocket};
-use crate::qlog;
-use crate::shards::{MAX_SHARDS, Shard};
+use crate::shards::{MAX_SHARDS, SERVER_ID_BYTES, Shard};
 
-/// Bytes of a server's connection ids: enough to tell any number of connections apart that a
-/// server can have, and each byte travels in every packet to it.
-pub(crate) const SERVER_ID_BYTES: usize = 4;
 /// Bytes of the first id that a client sends to: RFC 9000, section 7.2, asks for 8.
 const INITIAL_ID_BYTES: usize = 8;
 
@@ -43,44 +38,9 @@ const INITIAL_ID_BYTES: usize = 8;
 ///
 /// Dropping it ends accepting; connections live on until they are dropped themselves.
 pub struct Endpoint {
-    inner: Arc<Inner>,
+    inner: Arc<EndpointState>,
     /// `None` on endpoints that accept no connections.
-    accepted: Option<AsyncMutex<mpsc::UnboundedReceiver<Connection>>>,
-}
-
-/// What the endpoint's handle and its driver share.
-pub(crate) struct Inner {
-    pub(crate) links: Mutex<Links>,
-    pub(crate) run_queue: Arc<RunQueue>,
-    pub(crate) local_addr: SocketAddr,
-    pub(crate) runtime: RuntimeHandle,
-    pub(crate) clock: Arc<Clock>,
-    config: TransportConfig,
-    seed: Seed,
-    /// Connections so far: each gets a seed of its own.
-    connections: AtomicU64,
-    /// Connections that there are, those that drain included.
-    pub(crate) live: Arc<AtomicU64>,
-    client: Arc<dyn proto_crypto::ClientConfig>,
-    server: Option<ServerConfig>,
-    initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync>,
-    socket: Arc<dyn UdpSocket>,
-    /// Datagrams that are not QUIC's, once somebody reads them.
-    non_quic: OnceLock<Arc<DatagramQueue>>,
-    /// Which of several endpoints at its address it is.
-    pub(crate) shard: Option<Shard>,
-    /// Goes with the endpoint's last part, after the socket.
-    released: Released,
-}
-
-/// Says that an endpoint is no more when it is dropped.
-#[derive(Default)]
-struct Released(Arc<Watched<bool>>);
-
-impl Drop for Released {
-    fn drop(&mut self) {
-        self.0.set(true);
-    }
+    accepted: Option<AsyncMutex<mpsc::UnboundedReceiver<Arc<Owner>>>>,
 }
 
 /// The key of stateless resets of the endpoint at `local` that was given `secret`.
@@ -127,7 +87,7 @@ impl Endpoint {
         config: &TransportConfig,
         count: usize,
     ) -> Result<Vec<Self>, QuicError> {
-        if config.interface.is_some() || config.security.repeats() || count < 2 {
+        if config.packets.interface.is_some() || config.security.repeats() || count < 2 {
             return Ok(vec![Self::server(runtime, local, config.clone())?]);
         }
         check(config)?;
@@ -165,60 +125,29 @@ impl Endpoint {
         let seed = runtime.seed().split("quic").split(&local_addr.to_string());
         let secret = |name: &str| config.security.secret(seed, name);
 
-        let reset_key = match &config.reset_secret {
+        let reset_key = match &config.accept.reset_secret {
             Some(kept) => reset_key(kept, local_addr),
             None => hmac::Key::new(hmac::HMAC_SHA256, &secret("reset key")?),
         };
         let mut endpoint_config = EndpointConfig::new(Arc::new(reset_key));
         endpoint_config
-            .max_udp_payload_size(config.payload_bytes.max(PEER_PAYLOAD_BYTES))
+            .max_udp_payload_size(config.packets.payload_bytes.max(PEER_PAYLOAD_BYTES))
             .map_err(|e| QuicError::Config(e.to_string()))?;
         endpoint_config.grease_quic_bit(false);
         endpoint_config.rng_seed(Some(secret("noq")?));
         // A server needs ids: its connections may come from behind one address, or move.
-        let empty_ids = config.empty_client_ids && !accepts;
-        let initial_ids: Arc<dyn Fn() -> ConnectionId + Send + Sync> =
-            match config.security.repeats() {
-                true => {
-                    let ids = seed.split("connection ids");
-                    endpoint_config.cid_generator(Arc::new(move || {
-                        Box::new(SeededIds::new(ids, if empty_ids { 0 } else { SERVER_ID_BYTES }))
-                    }));
-                    let ids = Mutex::new(SeededIds::new(
-                        seed.split("initial connection ids"),
-                        INITIAL_ID_BYTES,
-                    ));
-                    Arc::new(move || ids.lock().generate_cid())
-                }
-                false => {
-                    // noq's own ids come from the system.
-                    let bytes = if empty_ids { 0 } else { SERVER_ID_BYTES };
-                    let of_shard = shard.clone();
-                    endpoint_config.cid_generator(Arc::new(move || match &of_shard {
-                        Some(shard) => shard.ids(),
-                        None => Box::new(noq_proto::RandomConnectionIdGenerator::new(bytes)),
-                    }));
-                    Arc::new(|| {
-                        noq_proto::RandomConnectionIdGenerator::new(INITIAL_ID_BYTES).generate_cid()
-                    })
-                }
-            };
+        let has_no_ids = config.packets.empty_client_ids && !accepts;
+        let bytes = if has_no_ids { 0 } else { SERVER_ID_BYTES };
+        let initial_ids = match config.security.repeats() {
+            true => seeded_ids(&mut endpoint_config, seed, bytes),
+            false => random_ids(&mut endpoint_config, shard.clone(), bytes),
+        };
 
-        let cipher = config.security.cipher();
-        let client = cipher.client(&config)?;
-        let server = if accepts {
-            let token_key = Arc::new(TokenKey::new(&secret("token key")?));
-            let mut server = ServerConfig::new(cipher.server(&config)?, token_key);
-            // No NEW_TOKEN frames: they would carry the date.
-            let mut tokens = ValidationTokenConfig::default();
-            tokens.sent(0);
-            server.validation_token_config(tokens);
-            if config.security.repeats() {
-                server.time_source(Arc::new(NoDate));
-            }
-            Some(server)
-        } else {
-            None
+        let keylog = config.debug_files.keylog.as_deref();
+        let client = config.security.cipher().client(&config.alpn, keylog)?;
+        let server = match accepts {
+            true => Some(server_config(&config, TokenKey::new(&secret("token key")?))?),
+            false => None,
         };
 
         let clock = Arc::new(Clock::new(config.clock_shift));
@@ -227,11 +156,11 @@ impl Endpoint {
         let proto = noq_proto::Endpoint::new(
             Arc::new(endpoint_config),
             server.clone().map(Arc::new),
-            config.max_payload_bytes.is_some() && !socket.may_fragment(),
+            config.packets.max_payload_bytes.is_some() && !socket.may_fragment(),
         );
         let (accept, accepted) = accepts.then(mpsc::unbounded_channel).unzip();
         let handshakes = shard.as_ref().map(Shard::handshakes).unwrap_or_default();
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(EndpointState {
             links: Mutex::new(Links::new(proto, accept, handshakes)),
             run_queue: Arc::default(),
             local_addr,
@@ -279,13 +208,17 @@ impl Endpoint {
     pub fn non_quic_socket(&self) -> Option<NonQuicSocket> {
         let non_quic = Arc::new(DatagramQueue::default());
         self.inner.non_quic.set(non_quic.clone()).ok()?;
-        Some(NonQuicSocket::new(self.inner.socket.clone(), non_quic, self.inner.config.dscp))
+        Some(NonQuicSocket::new(
+            self.inner.socket.clone(),
+            non_quic,
+            self.inner.config.packets.dscp,
+        ))
     }
 
     /// The next connection whose handshake has succeeded; `None` when the endpoint is closed or
     /// does not accept any. Handshakes do not wait for each other.
     pub async fn accept(&self) -> Option<Connection> {
-        self.accepted.as_ref()?.lock().await.recv().await
+        self.accepted.as_ref()?.lock().await.recv().await.map(Connection::new)
     }
 
     /// Connections that there are, those that drain and those in their handshakes included.
@@ -302,12 +235,13 @@ impl Endpoint {
     ///
     /// # Errors
     /// If the handshake fails or the endpoint is closed, or if it goes without connection ids
-    /// ([`TransportConfig::empty_client_ids`]) and has a connection to `addr` already.
+    /// ([`PacketConfig::empty_client_ids`](crate::PacketConfig::empty_client_ids)) and has a connection to `addr` already.
     pub async fn connect(&self, addr: SocketAddr, name: &str) -> Result<Connection, QuicError> {
         let id = (self.inner.initial_ids)();
         let now = self.inner.runtime.now();
         let (transport, control) = self.inner.connection(now, Side::Client, addr, id);
-        let crypto = SealedClient { inner: self.inner.client.clone(), seal: seal(&control) };
+        let crypto =
+            SealedClient { inner: self.inner.client.clone(), seal: control.shared().seal.clone() };
         let mut client = ClientConfig::new(Arc::new(crypto));
         client
             .transport_config(Arc::new(transport))
@@ -325,7 +259,7 @@ impl Endpoint {
                 return Err(why.clone());
             }
             let remote = self.inner.reachable(addr);
-            if self.inner.config.empty_client_ids && links.any_to(remote) {
+            if self.inner.config.packets.empty_client_ids && links.any_to(remote) {
                 // Without ids, what comes from there could not be told apart.
                 return Err(QuicError::Config(format!(
                     "a second connection to {addr} from an endpoint without connection ids"
@@ -335,11 +269,12 @@ impl Endpoint {
             let link = Link::new(handle, proto, control, &self.inner);
             links.insert(now, link.clone(), None);
             self.inner.run_queue.add(handle);
-            Connection::new(link)
+            Connection::new(Owner::new(link))
         };
         connection.connected().await?;
-        if let Some(source) = &self.inner.config.report_source {
-            self.inner.runtime.spawn("reports", source.clone().run(connection.weak()));
+        if let Some(source) = &self.inner.config.reports.source {
+            let task = send_reports(source.clone(), connection.weak());
+            self.inner.runtime.spawn("reports", task);
         }
         Ok(connection)
     }
@@ -372,8 +307,7 @@ impl Endpoint {
     /// Waits until the endpoint has let go of its socket: it has been closed, and it, its connections
     /// and its non-QUIC socket have been dropped.
     pub fn released(&self) -> impl Future<Output = ()> + use<> {
-        let released = self.inner.released.0.clone();
-        async move { released.until(true).await }
+        self.inner.released()
     }
 }
 
@@ -384,6 +318,42 @@ impl Drop for Endpoint {
     }
 }
 
+/// Makes the ids that a client's first packets go to.
+type InitialIds = Arc<dyn Fn() -> ConnectionId + Send + Sync>;
+
+/// Connection ids from a seed, for worlds that repeat.
+fn seeded_ids(endpoint: &mut EndpointConfig, seed: Seed, bytes: usize) -> InitialIds {
+    let ids = seed.split("connection ids");
+    endpoint.cid_generator(Arc::new(move || Box::new(SeededIds::new(ids, bytes))));
+    let initial = SeededIds::new(seed.split("initial connection ids"), INITIAL_ID_BYTES);
+    let initial = Mutex::new(initial);
+    Arc::new(move || initial.lock().generate_cid())
+}
+
+/// Connection ids from the operating system, as noq draws them; those of a shard lead to it.
+fn random_ids(endpoint: &mut EndpointConfig, shard: Option<Shard>, bytes: usize) -> InitialIds {
+    endpoint.cid_generator(Arc::new(move || match &shard {
+        Some(shard) => shard.ids(),
+        None => Box::new(RandomConnectionIdGenerator::new(bytes)),
+    }));
+    Arc::new(|| RandomConnectionIdGenerator::new(INITIAL_ID_BYTES).generate_cid())
+}
+
+/// What all connections that a server accepts begin with.
+fn server_config(config: &TransportConfig, token_key: TokenKey) -> Result<ServerConfig, QuicError> {
+    let keylog = config.debug_files.keylog.as_deref();
+    let crypto = config.security.cipher().server(&config.alpn, keylog)?;
+    let mut server = ServerConfig::new(crypto, Arc::new(token_key));
+    // No NEW_TOKEN frames: they would carry the date.
+    let mut tokens = ValidationTokenConfig::default();
+    tokens.sent(0);
+    server.validation_token_config(tokens);
+    if config.security.repeats() {
+        server.time_source(Arc::new(NoDate));
+    }
+    Ok(server)
+}
+
 /// A socket at `local`, for settings that are allowed.
 fn bind(
     runtime: &RuntimeHandle,
@@ -391,7 +361,7 @@ fn bind(
     config: &TransportConfig,
 ) -> Result<Arc<dyn UdpSocket>, QuicError> {
     check(config)?;
-    let socket = match &config.interface {
+    let socket = match &config.packets.interface {
         Some(name) => runtime.bind_udp_to(local, name)?,
         None => runtime.bind_udp(local)?,
     };
@@ -401,23 +371,20 @@ fn bind(
 /// What peers may send: an Ethernet frame's worth. Also the size of receive buffers.
 const PEER_PAYLOAD_BYTES: u16 = 1472;
 
-/// Reports that wait to be read, bytes: each is read in the turn in which it comes.
-const REPORT_BUFFER_BYTES: usize = 4_096;
-
 fn check(config: &TransportConfig) -> Result<(), QuicError> {
     let refuse = |what: String| Err(QuicError::Config(what));
-    if !(1200..=65_527).contains(&config.payload_bytes) {
+    if !(1200..=65_527).contains(&config.packets.payload_bytes) {
         return refuse(format!(
             "a payload of {} bytes is not in 1200..65527",
-            config.payload_bytes
+            config.packets.payload_bytes
         ));
     }
-    if let Some(most) = config.max_payload_bytes
-        && !(config.payload_bytes..=65_527).contains(&most)
+    if let Some(most) = config.packets.max_payload_bytes
+        && !(config.packets.payload_bytes..=65_527).contains(&most)
     {
         return refuse(format!(
             "a payload of {most} bytes at most is not in {}..65527",
-            config.payload_bytes
+            config.packets.payload_bytes
         ));
     }
     if let AckPolicy::Decimated { packets, max_delay } = config.acks
@@ -425,13 +392,15 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
     {
         return refuse(format!("acknowledgements every {packets} packets or {max_delay:?}"));
     }
-    if config.stream_receive_window_bytes > MAX_STREAM_WINDOW_BYTES {
+    if config.flow.stream_receive_window_bytes > MAX_STREAM_WINDOW_BYTES {
         return refuse(format!(
             "a stream window of {} bytes is more than {MAX_STREAM_WINDOW_BYTES}",
-            config.stream_receive_window_bytes
+            config.flow.stream_receive_window_bytes
         ));
     }
-    if config.first_packet_authorization.is_some() && config.admission.validate_from != usize::MAX {
+    if config.first_packet_authorization.is_some()
+        && config.accept.admission.validate_from != usize::MAX
+    {
         return refuse(
             "address validation takes the place of the first_packet_authorization".to_owned(),
         );
@@ -439,14 +408,10 @@ fn check(config: &TransportConfig) -> Result<(), QuicError> {
     if config.alpn.is_empty() {
         return refuse("at least one application protocol is needed".to_owned());
     }
-    if let Some(dir) = &config.qlog_dir {
+    if let Some(dir) = &config.debug_files.qlog_dir {
         std::fs::create_dir_all(dir).map_err(|e| QuicError::io(dir, e))?;
     }
     Ok(())
-}
-
-fn seal(control: &ControlHandle) -> Arc<Seal> {
-    control.shared().seal.clone()
 }
 
 /// Tokens of first packets, made for each connection. Tokens of servers are not kept.
@@ -466,114 +431,5 @@ struct NoDate;
 impl TimeSource for NoDate {
     fn now(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH
-    }
-}
-
-impl Inner {
-    /// Hands a datagram that is not QUIC's to whoever reads those.
-    pub(crate) fn deliver_non_quic(&self, received: Received) {
-        if let Some(non_quic) = self.non_quic.get() {
-            non_quic.put(received);
-        }
-    }
-
-    /// Closes the queue of datagrams that are not QUIC's.
-    pub(crate) fn close_non_quic(&self) {
-        if let Some(non_quic) = self.non_quic.get() {
-            non_quic.close();
-        }
-    }
-
-    /// Settings and control of the next connection. `original_id` is where the client's first
-    /// packet goes to.
-    fn connection(
-        &self,
-        now: Time,
-        side: Side,
-        remote: SocketAddr,
-        original_id: ConnectionId,
-    ) -> (noq_proto::TransportConfig, ControlHandle) {
-        let config = &self.config;
-        let shared = Arc::new(Shared::new(self.clock.clone(), config.payload_bytes.into()));
-        let n = self.connections.fetch_add(1, Ordering::Relaxed);
-        let seed = self.seed.split("connection").index(n);
-        let payload_bytes = config.payload_bytes.into();
-        let first = config.controller.make(NewController { now, payload_bytes, seed });
-        let factory = Factory {
-            shared: shared.clone(),
-            make: config.controller.clone(),
-            seed,
-            first: Mutex::new(Some(first)),
-            qlog: config.qlog_dir.clone().map(|dir| qlog::Target {
-                dir,
-                side,
-                local: self.local_addr,
-                remote,
-                original_id,
-            }),
-        };
-        // Both ends must allow datagrams for one to send them.
-        let takes_reports = config.report_sink.is_some() || config.report_source.is_some();
-        let mut t = noq_proto::TransportConfig::default();
-        t.congestion_controller_factory(Arc::new(factory))
-            .initial_rtt(config.initial_rtt)
-            .initial_mtu(config.payload_bytes)
-            .min_mtu(config.payload_bytes)
-            .mtu_discovery_config(config.max_payload_bytes.map(|most| {
-                let mut discovery = MtuDiscoveryConfig::default();
-                discovery.upper_bound(most);
-                discovery
-            }))
-            .stream_receive_window(VarInt::from_u32(config.stream_receive_window_bytes))
-            .receive_window(VarInt::from_u32(config.receive_window_bytes))
-            .send_window(config.min_send_window_bytes.min(config.send_window_bytes))
-            .max_concurrent_bidi_streams(VarInt::from_u32(config.max_streams))
-            .max_concurrent_uni_streams(VarInt::from_u32(config.max_streams))
-            .max_idle_timeout(config.idle_timeout.and_then(|d| IdleTimeout::try_from(d).ok()))
-            .keep_alive_interval(config.keep_alive)
-            .datagram_receive_buffer_size(takes_reports.then_some(REPORT_BUFFER_BYTES))
-            .allow_spin(false);
-        if let AckPolicy::Decimated { packets, max_delay } = config.acks {
-            let mut acks = AckFrequencyConfig::default();
-            acks.ack_eliciting_threshold(VarInt::from_u32(packets - 1))
-                .max_ack_delay(Some(max_delay))
-                .reordering_threshold(VarInt::from_u32(1));
-            t.ack_frequency_config(Some(acks));
-        }
-        (t, ControlHandle::new(shared, self.runtime.clone()))
-    }
-
-    /// Settings and control of a connection that a client opens; `None` if it is to be refused.
-    pub(crate) fn answer(&self, incoming: &Incoming) -> Option<(ServerConfig, ControlHandle)> {
-        let server = self.server.as_ref()?;
-        let (remote, original_id) = (incoming.remote_address(), incoming.orig_dst_cid());
-        let (transport, control) =
-            self.connection(self.clock.last(), Side::Server, remote, original_id);
-        let crypto = SealedServer { inner: server.crypto.clone(), seal: seal(&control) };
-        let mut config = server.clone();
-        config.crypto = Arc::new(crypto);
-        config.transport = Arc::new(transport);
-        Some((config, control))
-    }
-
-    /// Whether it accepts connections.
-    pub(crate) fn accepts(&self) -> bool {
-        self.server.is_some()
-    }
-
-    /// What it was told.
-    pub(crate) fn config(&self) -> &TransportConfig {
-        &self.config
-    }
-
-    /// `addr` as this socket must name it: one of IPv6 reaches IPv4 by mapped addresses
-    /// (RFC 4291, section 2.5.5.2).
-    fn reachable(&self, addr: SocketAddr) -> SocketAddr {
-        match addr {
-            SocketAddr::V4(v4) if self.local_addr.is_ipv6() => {
-                SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port())
-            }
-            other => other,
-        }
     }
 }

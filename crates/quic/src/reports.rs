@@ -8,10 +8,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_congestion::Signal;
-use airlane_runtime::RuntimeExt;
 use bytes::Bytes;
-
-use crate::driver::WeakLink;
 
 /// Makes the reports of one connection: the next one, if there is anything to report.
 pub type Reporter = Box<dyn FnMut(Time) -> Option<Bytes> + Send>;
@@ -21,8 +18,8 @@ pub type ReportReader = Box<dyn FnMut(Time, &[u8]) -> Option<Signal> + Send>;
 /// Where the reports of a client's connections come from.
 #[derive(Clone)]
 pub struct ReportSource {
-    every: Duration,
-    open: Arc<dyn Fn() -> Reporter + Send + Sync>,
+    pub(crate) every: Duration,
+    pub(crate) open: Arc<dyn Fn() -> Reporter + Send + Sync>,
 }
 
 impl ReportSource {
@@ -31,29 +28,21 @@ impl ReportSource {
     pub fn new(every: Duration, open: impl Fn() -> Reporter + Send + Sync + 'static) -> Self {
         Self { every, open: Arc::new(open) }
     }
-
-    /// Sends the reports of a connection until it ends, if its server takes any.
-    pub(crate) async fn run(self, link: WeakLink) {
-        let Some(runtime) =
-            link.upgrade().filter(|l| l.takes_reports()).map(|l| l.runtime().clone())
-        else {
-            return;
-        };
-        let mut reporter = (self.open)();
-        loop {
-            runtime.sleep(self.every).await;
-            let Some(link) = link.upgrade().filter(|link| !link.has_ended()) else { return };
-            if let Some(report) = reporter(runtime.now()) {
-                link.send_report(report);
-            }
-        }
-    }
 }
 
 impl fmt::Debug for ReportSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReportSource").field("every", &self.every).finish_non_exhaustive()
     }
+}
+
+/// Reports of receivers to controllers, at either end of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Reports {
+    /// A client's reports to the controllers of its servers.
+    pub source: Option<ReportSource>,
+    /// What a server reads the reports of its clients with.
+    pub sink: Option<ReportSink>,
 }
 
 /// What reads the reports that come to a server.

@@ -18,8 +18,11 @@ use bytes::BytesMut;
 use noq_proto::{ConnectionId, ConnectionIdGenerator, RandomConnectionIdGenerator};
 use parking_lot::Mutex;
 
-use crate::driver::RunQueue;
-use crate::endpoint::SERVER_ID_BYTES;
+use crate::run_queue::RunQueue;
+
+/// Bytes of a server's connection ids: enough to tell any number of connections apart that a
+/// server can have, and each byte travels in every packet to it.
+pub(crate) const SERVER_ID_BYTES: usize = 4;
 
 /// Endpoints at one address at most: their number must be told from one byte.
 pub(crate) const MAX_SHARDS: usize = 64;
@@ -65,7 +68,7 @@ impl Shard {
         self.handshakes.clone()
     }
 
-    /// The driver of the endpoint looks here when its run_queue wakes it.
+    /// The driver of the endpoint looks here when its run queue wakes it.
     pub(crate) fn attend(&self, run_queue: &Arc<RunQueue>) {
         let _ = self.inlets[self.index].run_queue.set(run_queue.clone());
     }

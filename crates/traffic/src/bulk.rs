@@ -29,11 +29,11 @@ const STREAM_BYTES: u64 = 1_000_000;
 const STREAMS_AHEAD: usize = 16;
 
 /// Bytes that a bulk sender should be allowed to hand over ahead of the acknowledgements
-/// ([`airlane_quic::TransportConfig::send_window_bytes`]): enough for all streams that it opens.
+/// ([`airlane_quic::FlowControl::send_window_bytes`]): enough for all streams that it opens.
 pub const SEND_WINDOW_BYTES: u64 = (STREAMS_AHEAD as u64 + 1) * STREAM_BYTES;
 
 /// Streams that a bulk receiver should allow
-/// ([`airlane_quic::TransportConfig::max_streams`]): those ahead, and as many that are delivered but
+/// ([`airlane_quic::FlowControl::max_streams`]): those ahead, and as many that are delivered but
 /// not yet read to their end.
 pub const MAX_STREAMS: u32 = 2 * STREAMS_AHEAD as u32;
 
@@ -41,27 +41,23 @@ pub const MAX_STREAMS: u32 = 2 * STREAMS_AHEAD as u32;
 pub const MAX_REQUESTS: u32 = 4;
 
 /// Bytes that a bulk receiver should allow on all streams
-/// ([`airlane_quic::TransportConfig::receive_window_bytes`]): the sender's, and as much again
+/// ([`airlane_quic::FlowControl::receive_window_bytes`]): the sender's, and as much again
 /// behind a hole.
 pub const RECEIVE_WINDOW_BYTES: u32 = 48 << 20;
 
 /// `config` with the windows and streams that a sender of bulk data needs.
-pub fn sender(config: TransportConfig) -> TransportConfig {
-    TransportConfig {
-        send_window_bytes: SEND_WINDOW_BYTES,
-        min_send_window_bytes: SEND_WINDOW_BYTES,
-        max_streams: MAX_REQUESTS,
-        ..config
-    }
+pub fn sender(mut config: TransportConfig) -> TransportConfig {
+    config.flow.send_window_bytes = SEND_WINDOW_BYTES;
+    config.flow.min_send_window_bytes = SEND_WINDOW_BYTES;
+    config.flow.max_streams = MAX_REQUESTS;
+    config
 }
 
 /// `config` with the windows and streams that a receiver of bulk data needs.
-pub fn receiver(config: TransportConfig) -> TransportConfig {
-    TransportConfig {
-        receive_window_bytes: RECEIVE_WINDOW_BYTES,
-        max_streams: MAX_STREAMS,
-        ..config
-    }
+pub fn receiver(mut config: TransportConfig) -> TransportConfig {
+    config.flow.receive_window_bytes = RECEIVE_WINDOW_BYTES;
+    config.flow.max_streams = MAX_STREAMS;
+    config
 }
 
 /// The name under which the pattern's start is found.

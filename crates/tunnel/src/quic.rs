@@ -10,8 +10,8 @@ use airlane_multipath::MultipathError;
 use airlane_multipath::path_transport;
 use airlane_multipath::{Channels, accept_quic_subflows, open_quic};
 use airlane_quic::{
-    Admission, ETHERNET_PAYLOAD_BYTES, Endpoint, FirstPacketAuthorization, MIN_PAYLOAD_BYTES,
-    QuicError, Tls, TransportConfig,
+    AcceptConfig, Admission, Endpoint, FirstPacketAuthorization, PacketConfig, QuicError, Timers,
+    Tls, TransportConfig,
 };
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
@@ -40,10 +40,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(45);
 /// Silence after which the connecting end sends a PING: on a bulk channel without streams, since it
 /// pings far more often on the low-latency channel itself.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
-
-/// Bytes that a connection may have sent and that were not read, as some before them are missing: 200
-/// Mbit/s over 640 ms. A peer may fill it and never send what is missing.
-const WINDOW_BYTES: u32 = 16 << 20;
 
 /// The congestion control of subflows over QUIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,17 +103,18 @@ fn transport(
     auth_token: Arc<dyn FirstPacketAuthorization>,
 ) -> TransportConfig {
     path_transport(TransportConfig {
-        payload_bytes: MIN_PAYLOAD_BYTES,
-        max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+        packets: PacketConfig::probing(),
         alpn: vec![ALPN.to_vec()],
-        idle_timeout: Some(IDLE_TIMEOUT),
+        timers: Timers { idle_timeout: Some(IDLE_TIMEOUT), ..Timers::default() },
         first_packet_authorization: Some(auth_token),
-        receive_window_bytes: WINDOW_BYTES,
-        admission: Admission {
-            validate_from: usize::MAX,
-            handshakes: MAX_HANDSHAKES,
-            connections: MAX_CONNECTIONS,
-            handshake_timeout: Some(HANDSHAKE_TIMEOUT),
+        accept: AcceptConfig {
+            admission: Admission {
+                validate_from: usize::MAX,
+                handshakes: MAX_HANDSHAKES,
+                connections: MAX_CONNECTIONS,
+                handshake_timeout: Some(HANDSHAKE_TIMEOUT),
+            },
+            ..AcceptConfig::default()
         },
         ..TransportConfig::network(tls, control.config())
     })
@@ -170,12 +167,13 @@ impl QuicDialer {
 
     fn bind(&self, server: SocketAddr) -> Result<Endpoint, QuicError> {
         let auth_token = self.key.auth_token().map_err(|e| QuicError::Tls(e.to_string()))?;
-        let transport =
+        let mut transport =
             transport(self.key.tls()?, self.control, Arc::new(ClientAuthorization(auth_token)));
-        let transport = TransportConfig { keep_alive: Some(KEEP_ALIVE_INTERVAL), ..transport };
+        transport.timers.keep_alive = Some(KEEP_ALIVE_INTERVAL);
         let at = |ip| SocketAddr::new(ip, 0);
         let client = |ip, interface| {
-            let transport = TransportConfig { interface, ..transport.clone() };
+            let mut transport = transport.clone();
+            transport.packets.interface = interface;
             Endpoint::client(&self.to.runtime, at(ip), transport)
         };
         let path = &self.to.path;

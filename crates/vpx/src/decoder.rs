@@ -58,7 +58,7 @@ impl Decoder {
         let [width, height] = image.shown.map(|n| n as usize);
         let stride = usize::try_from(image.strides[0]).unwrap_or(0);
         if width == 0 || height == 0 || stride < width || image.planes[0].is_null() {
-            return Err(self.library.strange("its pictures are laid out in another way"));
+            return Err(self.library.unusable("its pictures are laid out in another way"));
         }
         // SAFETY: a plane has `stride` bytes for each row but the last, of which `width` are looked at.
         let samples =

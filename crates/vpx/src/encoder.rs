@@ -49,7 +49,7 @@ const ALL: usize = 12;
 const COARSEST: c_uint = 63;
 const FINEST: c_uint = 2;
 
-/// The beginning of `vpx_codec_enc_cfg_t`, which is the same from 1.8 on, and room for what follows.
+/// The beginning of `vpx_codec_enc_cfg_t`, which is the same in all known releases, and room for what follows.
 #[repr(C, align(16))]
 #[derive(Clone)]
 struct Config {
@@ -313,7 +313,7 @@ impl Encoder {
                 continue;
             }
             if frame.is_some() || (packet.flags & 1 == 1) != is_key || packet.bytes.is_null() {
-                return Err(library.strange("it encodes layers in another way"));
+                return Err(library.unusable("it encodes layers in another way"));
             }
             // SAFETY: so many bytes are there, until the next call for the context.
             frame = Some(unsafe { std::slice::from_raw_parts(packet.bytes, packet.size) }.to_vec());
@@ -336,7 +336,7 @@ fn defaults(library: &Library) -> Result<Config, VpxError> {
         && (config.max_quantizer, config.buf_initial_sz) == (63, 4000)
         && (config.ss_number_layers, config.ts_number_layers) == (1, 1);
     if !known {
-        return Err(library.strange("its settings are laid out in another way"));
+        return Err(library.unusable("its settings are laid out in another way"));
     }
     Ok(config)
 }
@@ -361,5 +361,54 @@ impl Drop for Encoder {
 impl std::fmt::Debug for Encoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Encoder").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Offsets that a C compiler found with the headers of 1.8.2, 1.9, 1.11, 1.12 and 1.14 to 1.17.
+#[cfg(all(test, unix, target_pointer_width = "64"))]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+    use crate::library::Packet;
+
+    #[test]
+    fn structures_are_laid_out_as_in_the_headers() {
+        let config = [
+            (offset_of!(Config, width), 12),
+            (offset_of!(Config, timebase), 28),
+            (offset_of!(Config, error_resilient), 36),
+            (offset_of!(Config, dropframe_thresh), 48),
+            (offset_of!(Config, end_usage), 72),
+            (offset_of!(Config, target_bitrate), 112),
+            (offset_of!(Config, buf_optimal_sz), 140),
+            (offset_of!(Config, kf_mode), 160),
+            (offset_of!(Config, ss_number_layers), 172),
+            (offset_of!(Config, ss_target_bitrate), 196),
+            (offset_of!(Config, ts_number_layers), 216),
+            (offset_of!(Config, ts_rate_decimator), 240),
+            (offset_of!(Config, layer_target_bitrate), 328),
+            (offset_of!(Config, temporal_layering_mode), 376),
+        ];
+        let layers = [
+            (offset_of!(Layers, scaling_factor_num), 96),
+            (offset_of!(Layers, speed_per_layer), 192),
+        ];
+        let image = [
+            (offset_of!(Image, shown), 24),
+            (offset_of!(Image, planes), 48),
+            (offset_of!(Image, strides), 80),
+        ];
+        let packet = [
+            (offset_of!(Packet, bytes), 8),
+            (offset_of!(Packet, size), 16),
+            (offset_of!(Packet, flags), 40),
+        ];
+        for (ours, theirs) in config.iter().chain(&layers).chain(&image).chain(&packet) {
+            assert_eq!(ours, theirs);
+        }
+        // The longest are those of 1.11 and later.
+        assert!(size_of::<Config>() >= 504 && size_of::<Layers>() >= 292);
+        assert!(size_of::<Context>() >= 56);
     }
 }

@@ -8,6 +8,7 @@
 mod decoder;
 mod encoder;
 mod library;
+mod releases;
 
 use std::io;
 
@@ -28,12 +29,14 @@ pub enum VpxError {
         said: String,
     },
     /// It is there and cannot be used.
-    #[error("{file} cannot be used: {found}; libvpx 1.8 or later with its VP9 encoder is needed")]
-    Strange {
+    #[error("{file} cannot be used: {found}; known are {known}, with their VP9 encoder")]
+    Unusable {
         /// The library.
         file: String,
         /// What is wrong with it.
         found: String,
+        /// The releases that can be used.
+        known: String,
     },
     /// A call failed.
     #[error("libvpx failed {doing}: {said}")]

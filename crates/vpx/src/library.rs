@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::path::Path;
 
 use crate::VpxError;
+use crate::releases::{DECODER_ABI, RELEASES, known};
 
 /// `vpx_codec_ctx_t`, and room for what later versions add.
 #[repr(C, align(16))]
@@ -19,12 +20,6 @@ pub(crate) type Interface = *const c_void;
 
 /// `VPX_CODEC_ABI_MISMATCH`.
 const ABI_MISMATCH: c_int = 3;
-/// The numbers of the interface to try: each release has one of its own (25 in 1.12, 34 in 1.14), while
-/// what we use of its structures has stayed as it is since 1.8.
-const ENCODER_ABI: std::ops::RangeInclusive<c_int> = 20..=64;
-const DECODER_ABI: std::ops::RangeInclusive<c_int> = 8..=32;
-/// The oldest release: 1.8.
-const OLDEST: c_int = 1 << 16 | 8 << 8;
 /// Names by which the system may know it; the number is that of its binary interface.
 const NUMBERS: std::ops::RangeInclusive<u32> = 6..=16;
 
@@ -34,6 +29,7 @@ pub struct Library {
     _library: libloading::Library,
     file: String,
     version: String,
+    encoder_abi: c_int,
     vp9_encoder: unsafe extern "C" fn() -> Interface,
     vp9_decoder: unsafe extern "C" fn() -> Interface,
     pub(crate) config_default: unsafe extern "C" fn(Interface, *mut c_void, c_uint) -> c_int,
@@ -87,7 +83,7 @@ impl Library {
     /// Loads the system's libvpx, or the one that is named.
     ///
     /// # Errors
-    /// If there is none, or it is too old, or was built without VP9.
+    /// If there is none, or it is none of a known release, or was built without VP9.
     pub fn open(named: Option<&Path>) -> Result<Self, VpxError> {
         let names: Vec<String> = match named {
             Some(file) => vec![file.display().to_string()],
@@ -118,20 +114,14 @@ impl Library {
                     Ok(symbol) => *symbol,
                     Err(_) => {
                         let found = concat!("it has no function ", $name).to_owned();
-                        return Err(VpxError::Strange { file, found });
+                        return Err(VpxError::Unusable { file, found, known: known() });
                     }
                 }
             }};
         }
-        let number: unsafe extern "C" fn() -> c_int = symbol!("vpx_codec_version");
         let text: unsafe extern "C" fn() -> *const c_char = symbol!("vpx_codec_version_str");
-        let (number, version) = {
-            // SAFETY: they take nothing and return a number and a static string.
-            unsafe { (number(), CStr::from_ptr(text()).to_string_lossy().into_owned()) }
-        };
-        if number < OLDEST {
-            return Err(VpxError::Strange { file, found: format!("it is version {version}") });
-        }
+        // SAFETY: it takes nothing and returns a static string.
+        let version = unsafe { CStr::from_ptr(text()) }.to_string_lossy().into_owned();
         let library = Self {
             vp9_encoder: symbol!("vpx_codec_vp9_cx"),
             vp9_decoder: symbol!("vpx_codec_vp9_dx"),
@@ -151,8 +141,9 @@ impl Library {
             _library: library,
             file,
             version,
+            encoder_abi: 0,
         };
-        Ok(library)
+        Ok(Self { encoder_abi: library.known_abi()?, ..library })
     }
 
     /// Its version, such as `v1.12.0`.
@@ -172,37 +163,43 @@ impl Library {
         config: *const c_void,
     ) -> Result<(), VpxError> {
         let interface = self.encoder_interface();
-        // SAFETY: context and configuration have at least the size that any version takes them to have;
-        // of another version the function says so and touches neither.
-        let begin = |abi| unsafe { (self.enc_init)(context, interface, config, 0, abi) };
-        self.begin(ENCODER_ABI, begin, "beginning an encoder")
+        // SAFETY: context and configuration have at least the size that a known release takes them to
+        // have.
+        let code = unsafe { (self.enc_init)(context, interface, config, 0, self.encoder_abi) };
+        self.check(code, "beginning an encoder")
     }
 
     /// Begins a decoder with its defaults.
     pub(crate) fn begin_decoder(&self, context: &mut Context) -> Result<(), VpxError> {
         // SAFETY: as of the encoder; no configuration stands for the defaults.
-        let begin = |abi| unsafe {
-            (self.dec_init)(context, (self.vp9_decoder)(), std::ptr::null(), 0, abi)
+        let code = unsafe {
+            (self.dec_init)(context, (self.vp9_decoder)(), std::ptr::null(), 0, DECODER_ABI)
         };
-        self.begin(DECODER_ABI, begin, "beginning a decoder")
+        self.check(code, "beginning a decoder")
     }
 
-    fn begin(
-        &self,
-        mut versions: std::ops::RangeInclusive<c_int>,
-        mut begin: impl FnMut(c_int) -> c_int,
-        doing: &'static str,
-    ) -> Result<(), VpxError> {
-        match versions.find_map(|abi| Some(begin(abi)).filter(|code| *code != ABI_MISMATCH)) {
-            Some(code) => self.check(code, doing),
-            None => Err(self.strange("its interface is of a version that is not known")),
+    /// The number of the encoder's interface.
+    ///
+    /// # Errors
+    /// If it is none of a known release, or the decoder's is not.
+    fn known_abi(&self) -> Result<c_int, VpxError> {
+        let (context, null) = (std::ptr::null_mut(), std::ptr::null());
+        // SAFETY: the functions compare the number first; null pointers they refuse.
+        let encodes = |abi| unsafe { (self.enc_init)(context, null, null, 0, abi) };
+        // SAFETY: likewise.
+        let decodes = unsafe { (self.dec_init)(context, null, null, 0, DECODER_ABI) };
+        let known = RELEASES.iter().map(|releases| releases.encoder_abi);
+        let mut matching = known.filter(|abi| encodes(*abi) != ABI_MISMATCH);
+        match matching.next().filter(|_| decodes != ABI_MISMATCH) {
+            Some(abi) => Ok(abi),
+            None => Err(self.unusable("its interface is of a release that is not known")),
         }
     }
 
     /// The error that this libvpx is not what we know.
-    pub(crate) fn strange(&self, found: &str) -> VpxError {
+    pub(crate) fn unusable(&self, found: &str) -> VpxError {
         let file = format!("{} ({})", self.file, self.version);
-        VpxError::Strange { file, found: found.to_owned() }
+        VpxError::Unusable { file, found: found.to_owned(), known: known() }
     }
 
     pub(crate) fn check(&self, code: c_int, doing: &'static str) -> Result<(), VpxError> {

@@ -1,6 +1,6 @@
 //! Requests and responses, one after the other.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_quality::stats;
@@ -11,6 +11,7 @@ use airlane_sim::plan::Plan;
 use airlane_sim::workload::*;
 use airlane_sim::world::Stage;
 use airlane_traffic::bulk;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 const NAME: &str = "exchange";
@@ -78,7 +79,7 @@ impl Traffic for Callers {
                     let fetch = bulk::fetch(&client, pair.address, bytes, Some(end), got.clone());
                     if fetch.await.is_ok() && got.bytes() == bytes {
                         let response_s = (clock.now() - begin).as_secs_f64();
-                        took_s.lock().unwrap_or_else(PoisonError::into_inner).push(response_s);
+                        took_s.lock().push(response_s);
                     }
                 }
             });
@@ -110,7 +111,7 @@ impl Part for Responses {
     fn result(&self, _: &Ended<'_>) -> PartResult {
         let actor = |(name, took_s): &(String, Arc<Mutex<Vec<f64>>>)| {
             let mut figures = Figures::default();
-            let took_s = took_s.lock().unwrap_or_else(PoisonError::into_inner);
+            let took_s = took_s.lock();
             figures.add("response_s", "s", stats::mean(&took_s));
             let (workload, name) = (NAME.to_owned(), name.clone());
             ActorResult { workload, name, figures, ..ActorResult::default() }

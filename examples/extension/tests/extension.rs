@@ -36,8 +36,7 @@ fn it_is_in_scenario_summary_and_report() {
     let dir = tempfile::tempdir().unwrap();
     let common = common(&dir);
     let scenario = scenario(&dir, SCENARIO);
-    let outcome =
-        airlane_judge::run(&registry(), &RunRequest { common, scenario, set: Vec::new() }).unwrap();
+    airlane_judge::run(&registry(), &RunRequest { common, scenario, set: Vec::new() }).unwrap();
     let summary = summary(&dir);
     let of = |case: &str, metric: &str| -> Vec<f64> {
         let rows = summary.rows.iter().filter(|r| r.case == case && r.metric == metric);

@@ -7,7 +7,9 @@ use std::time::Duration;
 use airlane_base::Seed;
 use airlane_congestion::ControllerConfig;
 use airlane_http_client::{Client, Speak};
-use airlane_quic::{ALPN_H3, Body, Endpoint, H3Client, QuicError, Tls, TransportConfig, Trust};
+use airlane_quic::{
+    ALPN_H3, Body, Endpoint, FlowControl, H3Client, QuicError, Tls, TransportConfig, Trust,
+};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::Request;
@@ -147,7 +149,7 @@ fn endpoint(runtime: &RuntimeHandle, at: Ipv4Addr, takes: u32) -> Result<Endpoin
     let tls = Tls { identity: None, trust: Trust::Anyone };
     let config = TransportConfig {
         alpn: vec![ALPN_H3.to_vec()],
-        stream_receive_window_bytes: takes,
+        flow: FlowControl { stream_receive_window_bytes: takes, ..FlowControl::default() },
         ..TransportConfig::network(tls, ControllerConfig::cubic(1.0))
     };
     Endpoint::client(runtime, (at, 0).into(), config)

@@ -11,7 +11,7 @@ use airlane_wifi::{
 use super::association::ByAddress;
 use super::attempt::{Airtime, Attempt};
 use super::flows::Flows;
-use crate::decode::Transmission;
+use crate::transmission::Transmission;
 
 /// Gap between a frame and its response, beyond SIFS, from which on it is taken for frames that were not
 /// heard: receivers' clocks count microseconds.

@@ -11,7 +11,7 @@ use super::attempt::{Airtime, Attempt};
 use super::attempts::Attempts;
 use super::series::{Bins, MAX_BINS, Series};
 use super::usage::{StationUse, Use};
-use crate::decode::Transmission;
+use crate::transmission::Transmission;
 
 /// Options of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use airlane_sim::pool::Stop;
 use airlane_sim::workload::Stocks;
 use airlane_sim::world::RunOutput;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 fn plan(set: &[&str]) -> Plan {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();

@@ -9,7 +9,7 @@ use airlane_sim::plan::{Plan, RunKey};
 use airlane_sim::workload::RunResult;
 use airlane_sim::world::RunOutput;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 /// The built-in scenario with changes.
 fn plan(set: &[&str]) -> Plan {

@@ -13,6 +13,7 @@ use airlane_sim::LabError;
 use airlane_sim::RunInfo;
 use airlane_sim::pool::{Progress, Stop};
 use airlane_sim::{Captures, Common};
+use parking_lot::Mutex;
 
 /// Two schemes, two cells, two seeds: eight runs.
 const SWEEP: &str = r#"
@@ -113,11 +114,11 @@ impl Progress for StopAfter {
 
 /// The title that stands above the work.
 #[derive(Default)]
-struct Title(std::sync::Mutex<String>);
+struct Title(Mutex<String>);
 
 impl Progress for Title {
     fn begin(&self, what: &str, _units: u64) {
-        *self.0.lock().unwrap() = what.to_owned();
+        *self.0.lock() = what.to_owned();
     }
     fn advance(&self, _units: u64) {}
     fn finished(&self, _label: &str) {}
@@ -214,7 +215,7 @@ fn a_sweep_that_was_stopped_goes_on_to_the_same_bytes() {
         let told = format!("{after} of 8 runs were there from before.");
         assert!(outcome.line.contains(&told), "{}", outcome.line);
         let above = format!("sweep small, {after} of 8 runs from before");
-        assert_eq!(*title.0.lock().unwrap(), above);
+        assert_eq!(*title.0.lock(), above);
         assert_eq!(folder.info(&out).runs_reused, after);
         folder.assert_same("whole", &out);
     }

@@ -7,7 +7,7 @@ use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey};
 use airlane_sim::workload::RunResult;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 /// The built-in scenario with these values.
 fn plan(set: &[&str]) -> Result<Plan, String> {

@@ -10,7 +10,7 @@ use airlane_sim::Common;
 use airlane_sim::plan::Plan;
 use airlane_wifi::Position;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 fn scenario(wifi: &str, rest: &str) -> Result<Scenario, String> {
     let text = format!(

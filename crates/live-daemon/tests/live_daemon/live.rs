@@ -15,7 +15,7 @@ use airlane_live_daemon::{
     ReceiverConfig, Report, Second, Sender, SenderConfig, SentVideo, VideoInput, VpxEncoders,
     WriteTo, recv,
 };
-use airlane_quic::{Connection, Endpoint, Tls, TransportConfig, Trust};
+use airlane_quic::{Connection, Endpoint, Timers, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_vpx::{Decoder, Library};
 use tempfile::TempDir;
@@ -192,7 +192,7 @@ fn stranger() -> Endpoint {
     let tls = Tls { identity: None, trust: Trust::Anyone };
     let config = TransportConfig {
         alpn: vec![b"airlane-live".to_vec()],
-        keep_alive: Some(Duration::from_secs(1)),
+        timers: Timers { keep_alive: Some(Duration::from_secs(1)), ..Timers::default() },
         ..TransportConfig::network(tls, ControllerConfig::new(Algorithm::Reno))
     };
     let runtime = TokioRuntime::new(Seed(5));

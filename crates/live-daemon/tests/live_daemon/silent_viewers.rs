@@ -7,7 +7,7 @@ use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_live::{LayerMarks, Source, Video};
 use airlane_live_daemon::{ReceiverConfig, Second, Sender, SenderConfig, SentVideo, recv};
 use airlane_media::layers::LayerContent;
-use airlane_quic::{Endpoint, QuicError, Tls, TransportConfig, Trust};
+use airlane_quic::{Endpoint, QuicError, Timers, Tls, TransportConfig, Trust};
 use airlane_runtime::real_time::TokioRuntime;
 use tokio::sync::Notify;
 
@@ -18,7 +18,7 @@ fn stranger() -> Endpoint {
     let tls = Tls { identity: None, trust: Trust::Anyone };
     let config = TransportConfig {
         alpn: vec![b"airlane-live".to_vec()],
-        keep_alive: Some(Duration::from_millis(500)),
+        timers: Timers { keep_alive: Some(Duration::from_millis(500)), ..Timers::default() },
         ..TransportConfig::network(tls, ControllerConfig::new(Algorithm::Reno))
     };
     let runtime = TokioRuntime::new(Seed(4));

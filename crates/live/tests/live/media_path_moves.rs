@@ -11,7 +11,7 @@ use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_live::media_path::{MediaPaths, PathConfig, PathFault};
 use airlane_messages::{Event, ReceiveLimits, SendOptions};
 use airlane_octopus::Marking;
-use airlane_quic::{Cipher, Endpoint, TransportConfig};
+use airlane_quic::{Cipher, Endpoint, PacketConfig, Timers, TransportConfig};
 use airlane_runtime::virtual_time::{Fabric, World};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
@@ -105,9 +105,12 @@ fn config(keep_alive_interval: Option<Duration>) -> PathConfig {
 
 fn transport() -> TransportConfig {
     TransportConfig {
-        payload_bytes: 1200,
-        idle_timeout: Some(Duration::from_secs(10)),
-        keep_alive: Some(Duration::from_secs(3)),
+        packets: PacketConfig { payload_bytes: 1200, ..PacketConfig::default() },
+        timers: Timers {
+            idle_timeout: Some(Duration::from_secs(10)),
+            keep_alive: Some(Duration::from_secs(3)),
+            ..Timers::default()
+        },
         ..TransportConfig::laboratory(Cipher::Null, ControllerConfig::new(Algorithm::Reno))
     }
 }

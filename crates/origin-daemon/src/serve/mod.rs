@@ -33,8 +33,8 @@ use airlane_origin::http::AnswerOptions;
 use airlane_origin::sessions::{Sessions, SharedSessions, WeightRule};
 use airlane_origin::{Cohort, Limits, Origin, Policy, SessionPolicy};
 use airlane_quic::{
-    ALPN_H3, Admission, ConnectionLimiter, ETHERNET_PAYLOAD_BYTES, Endpoint, H3_NO_ERROR,
-    MIN_PAYLOAD_BYTES, QuicError, Tls, TransportConfig, Trust,
+    ALPN_H3, AcceptConfig, Admission, ConnectionLimiter, DebugFiles, Endpoint, FlowControl,
+    H3_NO_ERROR, PacketConfig, QuicError, Reports, Timers, Tls, TransportConfig, Trust,
 };
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -385,27 +385,36 @@ impl Server {
             trust: Trust::Roots(Vec::new()),
         };
         TransportConfig {
-            payload_bytes: MIN_PAYLOAD_BYTES,
-            max_payload_bytes: Some(ETHERNET_PAYLOAD_BYTES),
+            packets: PacketConfig::probing(),
             alpn: vec![ALPN_H3.to_vec()],
-            admission: Admission {
-                validate_from: VALIDATE_FROM,
-                handshakes: HANDSHAKES,
-                // Those that were evicted are there until their ends have been told.
-                connections: config.connections.saturating_mul(2),
-                handshake_timeout: Some(config.timeouts.handshake),
+            accept: AcceptConfig {
+                admission: Admission {
+                    validate_from: VALIDATE_FROM,
+                    handshakes: HANDSHAKES,
+                    // Those that were evicted are there until their ends have been told.
+                    connections: config.connections.saturating_mul(2),
+                    handshake_timeout: Some(config.timeouts.handshake),
+                },
+                connection_limiter: Some(self.limiters[0].clone()),
+                reset_secret: Some(self.reset_secret),
             },
-            connection_limiter: Some(self.limiters[0].clone()),
-            idle_timeout: Some(config.timeouts.idle),
-            reset_secret: Some(self.reset_secret),
-            send_window_bytes: 16 << 20,
-            min_send_window_bytes: MIN_AHEAD_BYTES,
-            // Requests are short: what a client may send ahead is bounded accordingly.
-            stream_receive_window_bytes: 64 << 10,
-            receive_window_bytes: 256 << 10,
-            report_sink: config.takes_reports.then(airlane_cupid_agent::report_sink),
-            qlog_dir: config.qlog.clone(),
-            keylog: config.keylog.clone(),
+            timers: Timers { idle_timeout: Some(config.timeouts.idle), ..Timers::default() },
+            flow: FlowControl {
+                send_window_bytes: 16 << 20,
+                min_send_window_bytes: MIN_AHEAD_BYTES,
+                // Requests are short: what a client may send ahead is bounded accordingly.
+                stream_receive_window_bytes: 64 << 10,
+                receive_window_bytes: 256 << 10,
+                ..FlowControl::default()
+            },
+            reports: Reports {
+                source: None,
+                sink: config.takes_reports.then(airlane_cupid_agent::report_sink),
+            },
+            debug_files: DebugFiles {
+                qlog_dir: config.qlog.clone(),
+                keylog: config.keylog.clone(),
+            },
             ..TransportConfig::network(tls, controller)
         }
     }

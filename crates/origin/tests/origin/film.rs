@@ -1,7 +1,7 @@
 //! One film, from the origin to the player, on both runtimes: the same roles, the same bytes.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::{AbrKind, PlayerConfig, TitleModel};
@@ -21,6 +21,7 @@ use airlane_runtime::virtual_time::World;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_traffic::bulk;
 use http::{Request, StatusCode};
+use parking_lot::Mutex;
 
 fn film(chunks: usize) -> Arc<Video> {
     synthetic::corpus(1, chunks, Seed(3)).remove(0)
@@ -28,7 +29,9 @@ fn film(chunks: usize) -> Arc<Video> {
 
 fn transport(cipher: Cipher) -> TransportConfig {
     let controller = ControllerConfig::cubic(1.0);
-    TransportConfig { empty_client_ids: true, ..TransportConfig::laboratory(cipher, controller) }
+    let mut config = TransportConfig::laboratory(cipher, controller);
+    config.packets.empty_client_ids = true;
+    config
 }
 
 /// Sizes of the manifest and of the header of a track.
@@ -39,7 +42,7 @@ struct Log(Mutex<Vec<(String, u16, u64)>>);
 
 impl OriginEvents for Log {
     fn responded(&self, _: &ClientConnection, r: &Responded<'_>) {
-        self.0.lock().unwrap().push((r.path.to_owned(), r.status.as_u16(), r.bytes));
+        self.0.lock().push((r.path.to_owned(), r.status.as_u16(), r.bytes));
     }
 }
 
@@ -84,7 +87,7 @@ fn check(session: &Session, log: &Log, video: &Video) {
     let chunks = session.model.chunks();
     assert_eq!(chunks.len(), video.chunks());
     assert_eq!(chunks[0].rung, 0, "the first chunk comes at the lowest rung");
-    let served = log.0.lock().unwrap();
+    let served = log.0.lock();
     let opening = OPENING_BYTES.iter().enumerate();
     let opening = opening.map(|(i, bytes)| (Library::opening_path(video, i), 200, *bytes));
     let chunks = chunks
@@ -106,7 +109,7 @@ fn a_film_plays_over_real_loopback_sockets() {
             let (session, log) = play(hosts, listen, cipher, video.clone(), player).await;
             // The origin may tell of its last answer a moment after the player has it.
             let answers = OPENING_BYTES.len() + session.model.chunks().len();
-            while log.0.lock().unwrap().len() < answers {
+            while log.0.lock().len() < answers {
                 tokio::task::yield_now().await;
             }
             (session, log)
@@ -243,15 +246,11 @@ fn thousands_of_lossy_packets_in_flight_are_bounded_by_no_stream() {
     dumbbell.downlink.impairments = vec![Impairment::Bernoulli(0.001)];
     let (mut world, server, client, listen) = world_of(&dumbbell);
     let explicit = ControllerConfig::Explicit { rate: Rate::from_bps(480_000_000) };
-    let sender = TransportConfig {
-        send_window_bytes: bulk::SEND_WINDOW_BYTES,
-        min_send_window_bytes: bulk::SEND_WINDOW_BYTES,
-        ..TransportConfig::laboratory(Cipher::Null, explicit)
-    };
-    let receiver = TransportConfig {
-        receive_window_bytes: bulk::RECEIVE_WINDOW_BYTES,
-        ..transport(Cipher::Null)
-    };
+    let mut sender = TransportConfig::laboratory(Cipher::Null, explicit);
+    sender.flow.send_window_bytes = bulk::SEND_WINDOW_BYTES;
+    sender.flow.min_send_window_bytes = bulk::SEND_WINDOW_BYTES;
+    let mut receiver = transport(Cipher::Null);
+    receiver.flow.receive_window_bytes = bulk::RECEIVE_WINDOW_BYTES;
     let bytes = world
         .run(async move {
             let endpoint = Endpoint::server(&server, listen, sender).unwrap();

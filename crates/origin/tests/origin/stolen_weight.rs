@@ -71,8 +71,10 @@ enum Pretence {
 }
 
 fn transport() -> TransportConfig {
-    let config = TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(1.0));
-    TransportConfig { min_send_window_bytes: 128 << 10, send_window_bytes: 16 << 20, ..config }
+    let mut config = TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(1.0));
+    config.flow.min_send_window_bytes = 128 << 10;
+    config.flow.send_window_bytes = 16 << 20;
+    config
 }
 
 /// A client with a connection of its own.
@@ -85,7 +87,8 @@ struct Client {
 impl Client {
     async fn new(host: &RuntimeHandle, server: SocketAddr, stream_bytes: u32) -> Self {
         let any = SocketAddr::from(([0, 0, 0, 0], 0));
-        let config = TransportConfig { stream_receive_window_bytes: stream_bytes, ..transport() };
+        let mut config = transport();
+        config.flow.stream_receive_window_bytes = stream_bytes;
         let endpoint = Endpoint::client(host, any, config).unwrap();
         let connection = endpoint.connect(server, "x").await.unwrap();
         let h3 = Arc::new(H3Client::connect(connection).await.unwrap());

@@ -95,7 +95,8 @@ fn held_and_read(patience: Option<Duration>) -> (usize, usize) {
             let endpoint = Arc::new(Endpoint::server(&server, listen, transport()).unwrap());
             server.spawn("origin", origin.with_limits(limits).serve(endpoint));
             let any = SocketAddr::from(([0, 0, 0, 0], 0));
-            let takes = TransportConfig { stream_receive_window_bytes: TAKES_BYTES, ..transport() };
+            let mut takes = transport();
+            takes.flow.stream_receive_window_bytes = TAKES_BYTES;
             let caller = Endpoint::client(&client, any, takes).unwrap();
             let h3 = H3Client::connect(caller.connect(listen, "x").await.unwrap()).await.unwrap();
             let mut answers = Vec::new();

@@ -10,7 +10,7 @@ use airlane_congestion::{
     Acked, Controller, Counts, Group, InFlight, LastSignals, PathId, Rtt, SendState, Signal,
 };
 
-use crate::driver::caught;
+use crate::panics::caught;
 use crate::qlog::Qlog;
 
 /// A connection's [`SendState`], its qlog, and the path that noq sends on.

@@ -11,8 +11,8 @@ use airlane_congestion::{Grant, Group, Rtt, Signal};
 use airlane_runtime::RuntimeHandle;
 
 use super::core::Core;
-use super::noq::Shared;
-use crate::driver::{WeakLink, caught, message};
+use super::noq::{ControlledLink, Shared};
+use crate::panics::{caught, message};
 
 /// What a connection's sending side has done and is allowed. Counts cover 1-RTT packets that ask
 /// for an acknowledgement, in bytes of UDP payload, since the connection began.
@@ -97,6 +97,11 @@ impl ControlHandle {
         &self.shared
     }
 
+    /// The connection, while there is one.
+    fn link(&self) -> Option<Arc<dyn ControlledLink>> {
+        self.shared.link.get()?.upgrade()
+    }
+
     /// Counts and state as of now.
     ///
     /// # Panics
@@ -124,7 +129,7 @@ impl ControlHandle {
     /// The peer's address, which changes when the peer migrates; `None` when the connection is
     /// gone.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
-        self.shared.link.get()?.upgrade()?.remote()
+        self.link()?.remote()
     }
 
     /// Sets how many plain flows the connection counts for from now on. False if its controller has
@@ -165,7 +170,7 @@ impl ControlHandle {
             accepted
         });
         // Without this the connection would sleep until the pacer's timer, set at the old rate.
-        if let Some(link) = self.shared.link.get().and_then(WeakLink::upgrade) {
+        if let Some(link) = self.link() {
             link.wake();
         }
         accepted
@@ -197,8 +202,8 @@ impl ControlHandle {
             caught(|| f(core))
         };
         result.unwrap_or_else(|panic| {
-            match self.shared.link.get().and_then(WeakLink::upgrade) {
-                Some(link) => link.fail_from_outside(&message(&panic)),
+            match self.link() {
+                Some(link) => link.fail(&message(&panic)),
                 None => self.shared.fail(),
             }
             resume_unwind(panic)

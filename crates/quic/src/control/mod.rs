@@ -42,4 +42,4 @@ mod handle;
 mod noq;
 
 pub use handle::{ControlHandle, ControlProgress, ControlStats};
-pub(crate) use noq::{Factory, Shared};
+pub(crate) use noq::{ControlledLink, Factory, Shared};

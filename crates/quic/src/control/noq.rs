@@ -33,8 +33,9 @@
 
 use std::any::Any;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use airlane_base::{Seed, Time};
@@ -47,7 +48,6 @@ use super::core::Core;
 use crate::clock::Clock;
 use crate::config::{ControllerFactory, NewController};
 use crate::crypto::Seal;
-use crate::driver::{Link, WeakLink};
 use crate::qlog;
 
 /// Makes the adapters of one connection.
@@ -84,6 +84,16 @@ impl congestion::ControllerFactory for Factory {
 /// Stands for "none" in the atomics with times.
 const NONE: u64 = u64::MAX;
 
+/// A connection, as its controller's handles reach it.
+pub(crate) trait ControlledLink: Send + Sync {
+    /// The peer's address.
+    fn remote(&self) -> Option<SocketAddr>;
+    /// Has the driver look at the connection.
+    fn wake(&self);
+    /// A handle's panic ends the connection: `what` is why.
+    fn fail(&self, what: &str);
+}
+
 /// What a connection's adapters (owned by noq), its handles (owned by roles) and the driver share.
 pub(crate) struct Shared {
     /// `None` until noq opens the first path.
@@ -106,7 +116,7 @@ pub(crate) struct Shared {
     /// Datagrams received with the mark (ECN-CE).
     marks: AtomicU64,
     /// The connection, which handles wake after a signal.
-    pub(super) link: OnceLock<WeakLink>,
+    pub(super) link: OnceLock<Weak<dyn ControlledLink>>,
 }
 
 impl fmt::Debug for Shared {
@@ -132,8 +142,8 @@ impl Shared {
     }
 
     /// Sets the connection that handles wake after a signal.
-    pub(crate) fn attach(&self, link: &Arc<Link>) {
-        let _ = self.link.set(Arc::downgrade(link));
+    pub(crate) fn attach(&self, link: Weak<dyn ControlledLink>) {
+        let _ = self.link.set(link);
     }
 
     fn payload_bytes(&self) -> u64 {

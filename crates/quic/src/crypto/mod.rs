@@ -9,6 +9,7 @@ mod security;
 mod tls;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use noq_proto::crypto;
@@ -20,7 +21,6 @@ pub(crate) use seal::{Seal, SealedClient, SealedServer};
 pub use security::Security;
 pub use tls::{Tls, Trust};
 
-use crate::config::TransportConfig;
 use crate::error::QuicError;
 
 /// How packets are protected.
@@ -45,23 +45,27 @@ impl Cipher {
         Ok(Self::Tls(Arc::new(Tls { identity: Some(identity.shown()?), trust })))
     }
 
+    /// A client's side, with these application protocols. Secrets are appended to `keylog`.
     pub(crate) fn client(
         &self,
-        config: &TransportConfig,
+        alpn: &[Vec<u8>],
+        keylog: Option<&Path>,
     ) -> Result<Arc<dyn crypto::ClientConfig>, QuicError> {
         Ok(match self {
-            Self::Null => Arc::new(null::NullConfig::new(config.alpn.clone())),
-            Self::Tls(tls) => tls.client(config)?,
+            Self::Null => Arc::new(null::NullConfig::new(alpn.to_vec())),
+            Self::Tls(tls) => tls.client(alpn, keylog)?,
         })
     }
 
+    /// A server's side, likewise.
     pub(crate) fn server(
         &self,
-        config: &TransportConfig,
+        alpn: &[Vec<u8>],
+        keylog: Option<&Path>,
     ) -> Result<Arc<dyn crypto::ServerConfig>, QuicError> {
         Ok(match self {
-            Self::Null => Arc::new(null::NullConfig::new(config.alpn.clone())),
-            Self::Tls(tls) => tls.server(config)?,
+            Self::Null => Arc::new(null::NullConfig::new(alpn.to_vec())),
+            Self::Tls(tls) => tls.server(alpn, keylog)?,
         })
     }
 }
@@ -85,19 +89,17 @@ pub(crate) fn system_secret() -> Result<[u8; 32], QuicError> {
 
 #[cfg(test)]
 mod tests {
-    use airlane_congestion::{Algorithm, ControllerConfig};
     use noq_proto::transport_parameters::TransportParameters;
 
     use super::*;
 
     /// Lengths of what the two sides write in turn until the handshake is over.
     fn flights(cipher: &Cipher) -> Vec<usize> {
-        let reno = ControllerConfig::new(Algorithm::Reno);
-        let config = TransportConfig::laboratory(cipher.clone(), reno);
+        let alpn = [b"h3".to_vec(), b"airlane/1".to_vec()];
         let v1 = 1;
         let params = TransportParameters::read(noq_proto::Side::Server, &mut &[][..]).unwrap();
-        let client = cipher.client(&config).unwrap().start_session(v1, "lab.airlane", &params);
-        let server = cipher.server(&config).unwrap().start_session(v1, &params);
+        let client = cipher.client(&alpn, None).unwrap().start_session(v1, "lab.airlane", &params);
+        let server = cipher.server(&alpn, None).unwrap().start_session(v1, &params);
         let mut sides = [client.unwrap(), server];
         let mut lengths = Vec::new();
         for turn in 0..6 {

@@ -21,7 +21,6 @@ use rustls::{
 
 use super::identity::Certificates;
 use super::pins::{PinnedKeys, PublicKey};
-use crate::config::TransportConfig;
 use crate::error::QuicError;
 
 /// What an endpoint shows and whom it trusts.
@@ -145,10 +144,11 @@ impl Tls {
 
     pub(super) fn client(
         &self,
-        config: &TransportConfig,
+        alpn: &[Vec<u8>],
+        keylog: Option<&Path>,
     ) -> Result<Arc<dyn crypto::ClientConfig>, QuicError> {
-        let mut tls = self.client_config(&config.alpn)?;
-        if let Some(path) = &config.keylog {
+        let mut tls = self.client_config(alpn)?;
+        if let Some(path) = keylog {
             tls.key_log = Arc::new(KeyLogFile::open(path)?);
         }
         Ok(Arc::new(QuicClientConfig::try_from(tls).map_err(tls_error)?))
@@ -156,10 +156,11 @@ impl Tls {
 
     pub(super) fn server(
         &self,
-        config: &TransportConfig,
+        alpn: &[Vec<u8>],
+        keylog: Option<&Path>,
     ) -> Result<Arc<dyn crypto::ServerConfig>, QuicError> {
-        let mut tls = self.server_config(&config.alpn)?;
-        if let Some(path) = &config.keylog {
+        let mut tls = self.server_config(alpn)?;
+        if let Some(path) = keylog {
             tls.key_log = Arc::new(KeyLogFile::open(path)?);
         }
         Ok(Arc::new(QuicServerConfig::try_from(tls).map_err(tls_error)?))

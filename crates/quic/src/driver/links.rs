@@ -12,10 +12,9 @@ use noq_proto::{ConnectionHandle, EndpointEvent, VarInt};
 use tokio::sync::mpsc;
 
 use super::handshakes::Handshakes;
-use super::link::Link;
+use super::link::{Link, Owner};
 use super::moves::Moves;
 use super::wakers::Wakers;
-use crate::connection::Connection;
 use crate::connection_limiter::Permit;
 use crate::error::QuicError;
 
@@ -36,7 +35,7 @@ pub(crate) struct Links {
     /// The endpoint's handle is gone.
     abandoned: bool,
     /// Where connections that clients opened wait to be accepted; `None` if none may be.
-    accepted: Option<mpsc::UnboundedSender<Connection>>,
+    accepted: Option<mpsc::UnboundedSender<Arc<Owner>>>,
     idle: Wakers,
 }
 
@@ -45,7 +44,7 @@ impl Links {
     /// all endpoints at its address.
     pub(crate) fn new(
         proto: noq_proto::Endpoint,
-        accepted: Option<mpsc::UnboundedSender<Connection>>,
+        accepted: Option<mpsc::UnboundedSender<Arc<Owner>>>,
         handshakes: Arc<AtomicUsize>,
     ) -> Self {
         Self {
@@ -134,7 +133,7 @@ impl Links {
     }
 
     /// Passes a connection to the task that accepts. Without one, dropping it closes it.
-    pub(super) fn announce(&self, connection: Connection) {
+    pub(super) fn announce(&self, connection: Arc<Owner>) {
         if let Some(accepted) = &self.accepted {
             drop(accepted.send(connection));
         }

@@ -3,20 +3,22 @@
 //!
 //! The QUIC state machines are noq-proto's and do no I/O. A [`Driver`] owns the socket; a [`Link`]
 //! is one connection, shared by the driver and the tasks that use it. A task that changes a
-//! connection (writes, reads, closes, sets a rate) puts it on the [`RunQueue`], and the driver
+//! connection (writes, reads, closes, sets a rate) puts it on the [`RunQueue`](crate::run_queue::RunQueue), and the driver
 //! handles it before it sleeps again. Locks are taken in one order: [`Links`], a link's state, the
 //! run queue.
 
-mod guard;
+mod admit;
+mod endpoint_state;
 mod handshakes;
 mod inbox;
 mod link;
 mod links;
 mod moves;
-mod run_queue;
+mod reports;
 mod send_buffer;
 mod send_window;
 mod state;
+mod streams;
 mod token;
 mod transmit_pass;
 mod transmitter;
@@ -37,20 +39,17 @@ use std::time::Instant;
 use airlane_base::{Ecn, Schedule, Time};
 use airlane_runtime::{Received, Timer};
 use bytes::BytesMut;
-use noq_proto::{
-    ConnectionEvent, ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple, Incoming,
-};
+use noq_proto::{ConnectionEvent, ConnectionHandle, DatagramEvent, EcnCodepoint, FourTuple};
 
-pub use self::guard::{Panic, caught, message, report};
+pub(crate) use self::endpoint_state::{EndpointState, Released};
 pub(crate) use self::inbox::{Found, Inbox};
 pub(crate) use self::link::{Link, Owner, WeakLink};
 pub(crate) use self::links::Links;
-pub(crate) use self::run_queue::RunQueue;
+pub(crate) use self::reports::send_reports;
 use self::transmitter::Transmitter;
-use crate::connection::Connection;
-use crate::endpoint::Inner;
 use crate::error::QuicError;
 use crate::non_quic::is_non_quic;
+use crate::panics::{self, Panic};
 use crate::shards::Shard;
 
 /// Datagrams that a connection may hand over at once: it then looks for work once per batch, not
@@ -70,7 +69,7 @@ const RECEIVE_BURST: usize = 64;
 pub(crate) struct Driver {
     /// Holds the socket, which goes before the rest of the endpoint.
     work: Work,
-    inner: Arc<Inner>,
+    inner: Arc<EndpointState>,
 }
 
 /// What is the driver's alone.
@@ -110,11 +109,19 @@ thread_local! {
 }
 
 impl Driver {
-    pub(crate) fn new(inner: Arc<Inner>, socket: Arc<dyn airlane_runtime::UdpSocket>) -> Self {
+    pub(crate) fn new(
+        inner: Arc<EndpointState>,
+        socket: Arc<dyn airlane_runtime::UdpSocket>,
+    ) -> Self {
         let timer = inner.runtime.timer(Time::FAR_FUTURE);
         let config = inner.config();
         let work = Work {
-            transmitter: Transmitter::new(socket, config.ecn, config.dscp, inner.accepts()),
+            transmitter: Transmitter::new(
+                socket,
+                config.packets.ecn,
+                config.packets.dscp,
+                inner.accepts(),
+            ),
             deadlines: Schedule::default(),
             timer,
             armed: None,
@@ -131,7 +138,7 @@ impl Driver {
 
 impl Work {
     /// Does all that is due now.
-    fn run(&mut self, cx: &mut Context<'_>, inner: &Inner) -> Poll<()> {
+    fn run(&mut self, cx: &mut Context<'_>, inner: &EndpointState) -> Poll<()> {
         let time = inner.runtime.now();
         let now = inner.clock.tell(time);
         let mut links = inner.links.lock();
@@ -156,10 +163,16 @@ impl Work {
 
     /// Gives each connection on the list one pass. Those that want another wait until what has
     /// arrived meanwhile was received.
-    fn give_turns(&mut self, cx: &mut Context<'_>, inner: &Inner, now: Instant, links: &mut Links) {
+    fn give_turns(
+        &mut self,
+        cx: &mut Context<'_>,
+        inner: &EndpointState,
+        now: Instant,
+        links: &mut Links,
+    ) {
         for _ in 0..self.ready.len() {
             let Some(handle) = self.ready.pop_front() else { return };
-            match guard::caught(|| self.drive(handle, cx, now, links)) {
+            match panics::caught(|| self.drive(handle, cx, now, links)) {
                 Ok(Poll::Ready(())) => {}
                 Ok(Poll::Pending) => return,
                 Err(panic) => self.fail(handle, inner, links, panic),
@@ -174,7 +187,7 @@ impl Work {
     fn receive(
         &mut self,
         cx: &mut Context<'_>,
-        inner: &Inner,
+        inner: &EndpointState,
         now: Instant,
         links: &mut Links,
     ) -> io::Result<()> {
@@ -210,20 +223,20 @@ impl Work {
     fn take_in_guarded(
         &mut self,
         cx: &mut Context<'_>,
-        inner: &Inner,
+        inner: &EndpointState,
         now: Instant,
         received: Received,
         links: &mut Links,
     ) {
-        if let Err(panic) = guard::caught(|| self.take_in(cx, inner, now, received, links)) {
-            guard::report(&inner.runtime, panic);
+        if let Err(panic) = panics::caught(|| self.take_in(cx, inner, now, received, links)) {
+            panics::report(&inner.runtime, panic);
         }
     }
 
     fn take_in(
         &mut self,
         cx: &mut Context<'_>,
-        inner: &Inner,
+        inner: &EndpointState,
         now: Instant,
         received: Received,
         links: &mut Links,
@@ -262,8 +275,8 @@ impl Work {
             Some(DatagramEvent::NewConnection(incoming)) => {
                 let admitted = authorization.is_none_or(|authorization| {
                     let asked = || authorization.admits(&token.unwrap_or_default(), src);
-                    guard::caught(asked).unwrap_or_else(|panic| {
-                        guard::report(&inner.runtime, panic);
+                    panics::caught(asked).unwrap_or_else(|panic| {
+                        panics::report(&inner.runtime, panic);
                         false
                     })
                 });
@@ -282,12 +295,12 @@ impl Work {
 
     /// Hands what has come for a connection to it: all at once, because whoever reads or writes
     /// waits for its lock meanwhile.
-    fn hand_over(&mut self, inner: &Inner, links: &mut Links) {
+    fn hand_over(&mut self, inner: &EndpointState, links: &mut Links) {
         let handle = self.arrived_for;
         let bytes = mem::take(&mut self.arrived_bytes);
         let events = self.arrived.drain(..);
         let Some(link) = links.get(handle).filter(|_| events.len() > 0) else { return };
-        match guard::caught(|| link.handle_events(events, bytes)) {
+        match panics::caught(|| link.handle_events(events, bytes)) {
             Ok(true) => self.ready.push_back(handle),
             Ok(false) => {}
             Err(panic) => self.fail(handle, inner, links, panic),
@@ -295,88 +308,20 @@ impl Work {
     }
 
     /// What belongs to a connection panicked: it ends, and the runtime hears of it.
-    fn fail(&mut self, handle: ConnectionHandle, inner: &Inner, links: &mut Links, panic: Panic) {
-        if links.fail(handle, &guard::message(&panic)) {
+    fn fail(
+        &mut self,
+        handle: ConnectionHandle,
+        inner: &EndpointState,
+        links: &mut Links,
+        panic: Panic,
+    ) {
+        if links.fail(handle, &panics::message(&panic)) {
             self.ready.push_back(handle);
         }
         if links.get(handle).is_none() {
             self.deadlines.clear(handle.0);
         }
-        guard::report(&inner.runtime, panic);
-    }
-
-    /// Begins a handshake with a client whose first datagram has so many bytes, unless nobody would
-    /// take the connection.
-    fn admit(
-        &mut self,
-        cx: &mut Context<'_>,
-        inner: &Inner,
-        now: Instant,
-        (incoming, bytes): (Incoming, u64),
-        links: &mut Links,
-    ) {
-        let admission = inner.config().admission;
-        let limiter = inner.config().connection_limiter.as_ref();
-        let from = incoming.remote_address().ip();
-        let proven = incoming.remote_address_validated();
-        let limit = if proven { usize::MAX } else { admission.validate_from };
-        let crowded = !proven && limiter.is_some_and(|limiter| limiter.is_crowded(from));
-        let begun = !crowded && links.begin_handshake(limit.min(admission.handshakes));
-        // There may be room for clients that have proven their address.
-        let retry = crowded || (!begun && limit <= admission.handshakes);
-        if retry && !proven {
-            // Whoever has not shown that it is where it says costs nothing but the answer.
-            if let Ok(t) = links.proto().retry(incoming, &mut self.buffer) {
-                self.transmitter.respond(cx, &t, &self.buffer);
-            }
-            return;
-        }
-        let room = begun && links.len() < admission.connections;
-        let permit = limiter.map(|limiter| limiter.acquire(from)).transpose();
-        let answer = if links.accepts() && room && permit.is_ok() {
-            // Its controller is made here.
-            guard::caught(|| inner.answer(&incoming)).unwrap_or_else(|panic| {
-                guard::report(&inner.runtime, panic);
-                None
-            })
-        } else {
-            None
-        };
-        let Some((config, control)) = answer else {
-            if begun {
-                links.end_handshake();
-            }
-            let t = links.proto().refuse(incoming, &mut self.buffer);
-            self.transmitter.respond(cx, &t, &self.buffer);
-            return;
-        };
-        let config = Some(Arc::new(config));
-        // It reads the client's first words, which choose the certificate.
-        let accepted =
-            guard::caught(|| links.proto().accept(incoming, now, &mut self.buffer, config));
-        match accepted {
-            Ok(Ok((handle, proto))) => {
-                let link = Link::new(handle, proto, control, inner);
-                if !proven {
-                    link.limit_to_unvalidated(bytes);
-                }
-                let permit = permit.ok().flatten();
-                permit.iter().for_each(|permit| link.hold_permit(permit));
-                links.insert(now, link, permit);
-                self.ready.push_back(handle);
-            }
-            Err(panic) => {
-                links.end_handshake();
-                guard::report(&inner.runtime, panic);
-            }
-            Ok(Err(e)) => {
-                links.end_handshake();
-                tracing::debug!("a connection was not accepted: {}", e.cause);
-                if let Some(t) = &e.response {
-                    self.transmitter.respond(cx, t, &self.buffer);
-                }
-            }
-        }
+        panics::report(&inner.runtime, panic);
     }
 
     /// Puts connections whose timers have run out on the list.
@@ -432,7 +377,7 @@ impl Work {
             None => self.deadlines.clear(handle.0),
         }
         pass.end();
-        let arrived = arrived.then(|| Connection::new(link.clone()));
+        let arrived = arrived.then(|| Owner::new(link.clone()));
         if settled.drained {
             links.remove(handle);
         }

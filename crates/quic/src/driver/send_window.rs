@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 
-use crate::config::TransportConfig;
+use crate::config::FlowControl;
 use crate::control::Shared;
 
 /// Bytes that the connections of an endpoint share for send windows that grow.
@@ -25,12 +25,12 @@ pub(super) struct SendWindow {
 }
 
 impl SendWindow {
-    /// What `config` says, for one more of `all` connections of an endpoint.
-    pub(super) fn new(config: &TransportConfig, all: &Arc<AtomicU64>) -> Self {
+    /// What `flow` says, for one more of `all` connections of an endpoint.
+    pub(super) fn new(flow: &FlowControl, all: &Arc<AtomicU64>) -> Self {
         Self {
-            least: config.min_send_window_bytes,
-            most: config.send_window_bytes,
-            unsent: config.unsent_bytes,
+            least: flow.min_send_window_bytes,
+            most: flow.send_window_bytes,
+            unsent: flow.unsent_bytes,
             siblings: Sibling::new(all),
         }
     }

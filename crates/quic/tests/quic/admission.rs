@@ -16,7 +16,9 @@ use futures_util::FutureExt;
 
 fn setting(admission: Admission) -> (Net, TransportConfig) {
     let link = Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000);
-    (net(1, link), TransportConfig { admission, ..config(Algorithm::Cubic) })
+    let mut config = config(Algorithm::Cubic);
+    config.accept.admission = admission;
+    (net(1, link), config)
 }
 
 /// How long a handshake takes.
@@ -70,7 +72,8 @@ fn connections_beyond_the_bound_are_turned_away_and_room_is_given_again() {
 fn one_address_has_its_own_limit_at_all_endpoints_together() {
     let (mut net, plain) = setting(Admission::ALL);
     let limiter = ConnectionLimiter::new(100, 5);
-    let config = TransportConfig { connection_limiter: Some(limiter.clone()), ..plain.clone() };
+    let mut config = plain.clone();
+    config.accept.connection_limiter = Some(limiter.clone());
     let (server, client) = (net.server.clone(), net.client.clone());
     let other = net.world.host("other", [10, 0, 0, 3].into());
     net.world
@@ -116,8 +119,8 @@ async fn serve_at_once(endpoint: Endpoint) {
 #[test]
 fn idle_connections_give_way_to_others() {
     let (mut net, plain) = setting(Admission::ALL);
-    let config =
-        TransportConfig { connection_limiter: Some(ConnectionLimiter::new(4, 4)), ..plain.clone() };
+    let mut config = plain.clone();
+    config.accept.connection_limiter = Some(ConnectionLimiter::new(4, 4));
     let (server, client) = (net.server.clone(), net.client.clone());
     net.world
         .run(async move {
@@ -164,8 +167,9 @@ fn an_address_that_says_no_more_gets_three_times_what_came_from_it() {
             let (mut net, _) = setting(Admission::ALL);
             let admission = Admission { handshake_timeout, ..Admission::ALL };
             let cipher = cipher.clone();
-            let config =
-                TransportConfig { admission, payload_bytes, ..sealed(cipher, Algorithm::Cubic) };
+            let mut config = sealed(cipher, Algorithm::Cubic);
+            config.accept.admission = admission;
+            config.packets.payload_bytes = payload_bytes;
             let (server, client) = (net.server.clone(), net.client.clone());
             let (got, sent) = net
                 .world
@@ -203,8 +207,8 @@ fn a_long_certificate_arrives_within_the_bound() {
     let tls = Arc::new(Tls { identity: Some(identity), trust: Trust::Anyone });
     for payload_bytes in [1200, 1350] {
         let (mut net, _) = setting(Admission::ALL);
-        let config =
-            TransportConfig { payload_bytes, ..sealed(Cipher::Tls(tls.clone()), Algorithm::Cubic) };
+        let mut config = sealed(Cipher::Tls(tls.clone()), Algorithm::Cubic);
+        config.packets.payload_bytes = payload_bytes;
         let (server, client) = (net.server.clone(), net.client.clone());
         let took = net
             .world

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::*;
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::Algorithm;
-use airlane_quic::{Endpoint, QuicError, TransportConfig};
+use airlane_quic::{Endpoint, QuicError};
 use airlane_runtime::{Datagram, Received, Runtime, RuntimeExt, RuntimeHandle, Timer, UdpSocket};
 use parking_lot::Mutex;
 
@@ -251,7 +251,8 @@ fn many_connections_share_a_socket() {
         .run(async move {
             let server =
                 Endpoint::server(&s, SERVER_ADDR.into(), config(Algorithm::Cubic)).unwrap();
-            let transport = TransportConfig { empty_client_ids: false, ..config(Algorithm::Cubic) };
+            let mut transport = config(Algorithm::Cubic);
+            transport.packets.empty_client_ids = false;
             let client = Endpoint::client(&c, ([0, 0, 0, 0], 0).into(), transport).unwrap();
             let mut ends = Vec::new();
             for _ in 0..N {
@@ -280,7 +281,8 @@ fn without_ids_an_endpoint_has_one_connection_to_each_server() {
         .run(async move {
             let server =
                 Endpoint::server(&s, SERVER_ADDR.into(), config(Algorithm::Cubic)).unwrap();
-            let transport = TransportConfig { empty_client_ids: true, ..config(Algorithm::Cubic) };
+            let mut transport = config(Algorithm::Cubic);
+            transport.packets.empty_client_ids = true;
             let client = Endpoint::client(&c, ([0, 0, 0, 0], 0).into(), transport).unwrap();
             let first = client.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap();
             let e = client.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap_err();

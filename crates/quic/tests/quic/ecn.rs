@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::*;
 use airlane_base::{Rate, Seed};
 use airlane_congestion::Algorithm;
-use airlane_quic::{ControlStats, TransportConfig};
+use airlane_quic::ControlStats;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 
@@ -20,7 +20,8 @@ fn transfer(
     let (link, seen) = Link::new(Rate::from_mbps(20.0), Duration::from_millis(10), 1 << 22);
     let mut net = net(1, (change(link), seen));
     let (s, c) = (net.server.clone(), net.client.clone());
-    let config = TransportConfig { ecn, ..config(algorithm) };
+    let mut config = config(algorithm);
+    config.packets.ecn = ecn;
     let (sender, receiver) = net
         .world
         .run(async move {
@@ -89,7 +90,8 @@ fn a_path_that_clears_marks_is_noticed_and_does_no_harm() {
 #[tokio::test]
 async fn over_real_sockets_a_transfer_that_allows_marks_arrives() {
     let runtime = TokioRuntime::new(Seed(1));
-    let config = TransportConfig { ecn: true, ..deployed(Algorithm::Cubic) };
+    let mut config = deployed(Algorithm::Cubic);
+    config.packets.ecn = true;
     let addr = ([127, 0, 0, 1], 0).into();
     let (_, stats) =
         crate::common::transfer(runtime.clone(), runtime, addr, config, 5_000_000).await;

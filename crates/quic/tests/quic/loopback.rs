@@ -89,7 +89,8 @@ async fn ends_that_know_each_other_do_so_by_their_keys_whatever_their_certificat
 #[tokio::test]
 async fn settings_that_quic_does_not_allow_are_named() {
     let runtime = TokioRuntime::new(Seed(1));
-    let small = TransportConfig { payload_bytes: 1000, ..config(Algorithm::Reno) };
+    let mut small = config(Algorithm::Reno);
+    small.packets.payload_bytes = 1000;
     let e = Endpoint::client(&runtime, ([127, 0, 0, 1], 0).into(), small).unwrap_err();
     assert_eq!(e.to_string(), "a payload of 1000 bytes is not in 1200..65527");
     let no_key = Tls { identity: None, trust: Trust::Anyone };
@@ -124,7 +125,8 @@ async fn endpoints_that_share_a_secret_do_not_tell_each_others_reset_tokens() {
     let runtime = TokioRuntime::new(Seed(1));
     let server = |at: SocketAddr| {
         let reset_secret = Some([7; 32]);
-        let config = TransportConfig { reset_secret, ..deployed(Algorithm::Reno) };
+        let mut config = deployed(Algorithm::Reno);
+        config.accept.reset_secret = reset_secret;
         Endpoint::server(&runtime, at, config).unwrap()
     };
     let any = ([127, 0, 0, 1], 0).into();
@@ -144,8 +146,8 @@ async fn a_key_log_is_for_its_owner_alone_be_it_new_or_there_already() {
     std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o664)).unwrap();
     let runtime = TokioRuntime::new(Seed(1));
     for keylog in [&new, &old] {
-        let tls = sealed(Cipher::lab_tls().unwrap(), Algorithm::Reno);
-        let config = TransportConfig { keylog: Some(keylog.clone()), ..tls };
+        let mut config = sealed(Cipher::lab_tls().unwrap(), Algorithm::Reno);
+        config.debug_files.keylog = Some(keylog.clone());
         let _server = Endpoint::server(&runtime, ([127, 0, 0, 1], 0).into(), config).unwrap();
         let mode = std::fs::metadata(keylog).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", keylog.display());

@@ -1,8 +1,8 @@
 //! Clients whose address changes under their connections.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::*;
@@ -12,6 +12,7 @@ use airlane_quic::{Cipher, ControllerFactory, TransportConfig};
 use airlane_runtime::virtual_time::{Fabric, World};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 /// What the servers see of the client at a time; `None`: nothing, and nothing comes to it.
 type Seems = fn(SocketAddr, Time) -> Option<SocketAddr>;
@@ -37,11 +38,11 @@ impl Fabric for Nat {
             let Some(src) = (self.seems)(packet.src, now) else { return };
             packet.src = src;
             if src == VICTIM.into() {
-                self.victim.lock().unwrap().0 += packet.payload.len() as u64;
+                self.victim.lock().0 += packet.payload.len() as u64;
             }
         } else {
             if packet.dst == VICTIM.into() {
-                self.victim.lock().unwrap().1 += packet.payload.len() as u64;
+                self.victim.lock().1 += packet.payload.len() as u64;
                 return;
             }
             if (self.seems)(self.client, now) != Some(packet.dst) {
@@ -179,7 +180,7 @@ impl Controller for Rounds {
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(sample) = ack.sample.filter(|s| s.prior_delivered >= self.next) {
             self.next = sample.delivered;
-            self.began.lock().unwrap().push(ack.now);
+            self.began.lock().push(ack.now);
         }
         self.bbr.on_ack(ack);
     }
@@ -227,7 +228,7 @@ fn rounds_go_on_when_a_nat_gives_the_client_another_port() {
             assert_eq!(recv_bulk(&to_server).await.unwrap(), 3_000_000);
         })
         .unwrap();
-    let began = began.lock().unwrap();
+    let began = began.lock();
     // The acknowledgements of a round trip are lost, and one more passes before the new path has
     // delivered anything; then it is a round per round trip again.
     let (from, to) = (Time::from_millis(1_650), Time::from_millis(2_150));
@@ -253,7 +254,8 @@ fn where_a_path_is_not_validated_the_controller_of_the_one_before_goes_on() {
     world
         .run(async move {
             let keep_alive = Some(Duration::from_millis(200));
-            let config = TransportConfig { keep_alive, ..config(Algorithm::Cubic) };
+            let mut config = config(Algorithm::Cubic);
+            config.timers.keep_alive = keep_alive;
             let (_s, _c, to_server, to_client) =
                 pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
             let home = to_client.remote_addr().unwrap();
@@ -298,17 +300,15 @@ fn a_client_that_moves_to_and_fro_does_not_have_others_flooded() {
     let (mut world, server, client) = counting(flaps, victim.clone());
     world
         .run(async move {
-            let config = TransportConfig {
-                keep_alive: Some(Duration::from_millis(5)),
-                idle_timeout: Some(Duration::from_secs(60)),
-                ..config(Algorithm::Cubic)
-            };
+            let mut config = config(Algorithm::Cubic);
+            config.timers.keep_alive = Some(Duration::from_millis(5));
+            config.timers.idle_timeout = Some(Duration::from_secs(60));
             let (_s, _c, _to_server, _to_client) =
                 pair(&server, &client, SERVER_ADDR.into(), config).await.unwrap();
             client.sleep_until(Time::from_millis(20_000)).await;
         })
         .unwrap();
-    let (came, went) = *victim.lock().unwrap();
+    let (came, went) = *victim.lock();
     // Six moves are free in 20 s, of two datagrams of 1200 bytes each.
     assert!(came > 10_000 && went <= 3 * came + 6 * 2_400, "{went} bytes for {came}");
     assert!(went < 4 * came, "{went} bytes for {came}");

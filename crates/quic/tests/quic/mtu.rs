@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::*;
 use airlane_base::{Rate, Time};
 use airlane_congestion::Algorithm;
-use airlane_quic::{ControlStats, TransportConfig};
+use airlane_quic::ControlStats;
 
 /// A transfer of 4 MB on a path without losses of its own, which passes UDP payloads of `most` bytes
 /// at most from some time on: what the sender counted, and the payload sizes that arrived.
@@ -14,11 +14,9 @@ fn run(payload_bytes: u16, most: usize, from: Time) -> (Duration, ControlStats, 
     let mut net = net(1, (link.passing_at_most(most, from), seen));
     net.seen.lock().keep = true;
     let (s, c) = (net.server.clone(), net.client.clone());
-    let config = TransportConfig {
-        payload_bytes,
-        max_payload_bytes: Some(1452),
-        ..config(Algorithm::Cubic)
-    };
+    let mut config = config(Algorithm::Cubic);
+    config.packets.payload_bytes = payload_bytes;
+    config.packets.max_payload_bytes = Some(1452);
     let transfer = transfer(s, c, SERVER_ADDR.into(), config, 4_000_000);
     let (took, stats) = net.world.run(transfer).unwrap();
     let sizes = net.seen.lock().down.iter().map(|(_, size)| *size).collect();

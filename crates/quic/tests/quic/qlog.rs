@@ -28,10 +28,10 @@ fn run(
     name: &str,
     seed: u64,
     bytes: u64,
-    config: TransportConfig,
+    mut config: TransportConfig,
 ) -> (ControlStats, Vec<usize>, BTreeMap<String, String>) {
     let dir = scratch(name);
-    let config = TransportConfig { qlog_dir: Some(dir.clone()), ..config };
+    config.debug_files.qlog_dir = Some(dir.clone());
     let mut net = net(seed, Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000));
     net.seen.lock().keep = true;
     let (s, c) = (net.server.clone(), net.client.clone());
@@ -218,7 +218,8 @@ fn asked(name: &str, algorithm: ControllerConfig) -> Vec<(f64, Value)> {
     let dir = scratch(name);
     let mut net = net(1, Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000));
     let (s, c) = (net.server.clone(), net.client.clone());
-    let config = TransportConfig { qlog_dir: Some(dir.clone()), ..controlled(algorithm) };
+    let mut config = controlled(algorithm);
+    config.debug_files.qlog_dir = Some(dir.clone());
     net.world
         .run(async move {
             let (_s, _c, _to_server, to_client) =
@@ -253,7 +254,8 @@ fn a_folder_that_cannot_be_made_is_refused() {
     std::fs::write(&file, "not a folder").unwrap();
     let net = net(1, Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000));
     let below = file.join("logs");
-    let config = TransportConfig { qlog_dir: Some(below.clone()), ..config(Algorithm::Reno) };
+    let mut config = config(Algorithm::Reno);
+    config.debug_files.qlog_dir = Some(below.clone());
     let refused = Endpoint::client(&net.client, ([0, 0, 0, 0], 0).into(), config).map(|_| ());
     let Err(QuicError::Io { path, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!(path, Some(below));
@@ -270,7 +272,8 @@ fn a_full_disk_costs_the_log_and_not_the_connection() {
     }
     let mut net = net(1, Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 40_000));
     let (s, c) = (net.server.clone(), net.client.clone());
-    let config = TransportConfig { qlog_dir: Some(dir.clone()), ..config(Algorithm::Reno) };
+    let mut config = config(Algorithm::Reno);
+    config.debug_files.qlog_dir = Some(dir.clone());
     let (_, full) = net.world.run(transfer(s, c, SERVER_ADDR.into(), config, 1_000_000)).unwrap();
     assert_eq!(full.acked_bytes, stats.acked_bytes);
     std::fs::remove_dir_all(&dir).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::*;
 use airlane_base::Rate;
 use airlane_congestion::{Algorithm, Signal};
-use airlane_quic::{ControlStats, ReportSink, ReportSource, TransportConfig};
+use airlane_quic::{ControlStats, ReportSink, ReportSource, Reports, TransportConfig};
 use airlane_runtime::RuntimeExt;
 use bytes::Bytes;
 
@@ -43,8 +43,7 @@ fn transfer(report: fn(u8) -> Vec<u8>, is_read: bool) -> (ControlStats, u64, u64
         })
     };
     let config = TransportConfig {
-        report_source: Some(source),
-        report_sink: is_read.then_some(sink),
+        reports: Reports { source: Some(source), sink: is_read.then_some(sink) },
         ..config(Algorithm::Explicit)
     };
     let stats = net

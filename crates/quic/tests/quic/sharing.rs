@@ -20,8 +20,10 @@ const LINK: (Rate, Duration, u64) = (Rate::from_bps(10_000_000), Duration::from_
 
 /// As servers have it: what waits follows the congestion window.
 fn following() -> TransportConfig {
-    let config = config(Algorithm::Cubic);
-    TransportConfig { min_send_window_bytes: 128 << 10, send_window_bytes: 16 << 20, ..config }
+    let mut config = config(Algorithm::Cubic);
+    config.flow.min_send_window_bytes = 128 << 10;
+    config.flow.send_window_bytes = 16 << 20;
+    config
 }
 
 /// Answers `/GROUP/BYTES` with so many bytes, in the group, and `/GROUP/BYTES/first` before others.

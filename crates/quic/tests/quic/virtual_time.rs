@@ -49,7 +49,8 @@ fn a_bulk_transfer_fills_a_constant_link_with_either_cipher() {
 #[test]
 fn packets_either_way_have_the_dscp_of_their_endpoint() {
     let plain = config(Algorithm::Cubic);
-    let video = TransportConfig { dscp: Dscp::AF41, ..config(Algorithm::Cubic) };
+    let mut video = config(Algorithm::Cubic);
+    video.packets.dscp = Dscp::AF41;
     for (config, dscp) in [(plain, Dscp::DEFAULT), (video, Dscp::AF41)] {
         let mut net = net(1, link());
         let (s, c) = (net.server.clone(), net.client.clone());
@@ -234,10 +235,8 @@ fn a_weight_reaches_the_controller_and_a_file_the_secrets() {
     let keylog = dir.join("keys.txt");
     let mut net = net(1, link());
     let (s, c) = (net.server.clone(), net.client.clone());
-    let config = TransportConfig {
-        keylog: Some(keylog.clone()),
-        ..sealed(Cipher::lab_tls().unwrap(), Algorithm::Cubic)
-    };
+    let mut config = sealed(Cipher::lab_tls().unwrap(), Algorithm::Cubic);
+    config.debug_files.keylog = Some(keylog.clone());
     net.world
         .run(async move {
             let (_s, _c, to_server, to_client) =
@@ -287,7 +286,8 @@ fn a_connection_ends_when_its_peer_closes_it_or_falls_silent() {
     net.world
         .run(async move {
             let idle_timeout = Some(Duration::from_secs(5));
-            let config = TransportConfig { idle_timeout, ..config(Algorithm::Reno) };
+            let mut config = config(Algorithm::Reno);
+            config.timers.idle_timeout = idle_timeout;
             let (_s, endpoint, to_server, to_client) =
                 pair(&s, &c, SERVER_ADDR.into(), config).await.unwrap();
             let second = endpoint.connect(SERVER_ADDR.into(), "lab.airlane").await.unwrap();

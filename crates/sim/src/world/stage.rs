@@ -11,7 +11,10 @@ use airlane_cupid::{AgentOptions, EstimatorOptions, Feedback, RuleOptions};
 use airlane_cupid_agent::AirAgent;
 use airlane_net::Direction;
 use airlane_net::air::{Air, StationId};
-use airlane_quic::{AckPolicy, Cipher, ControlHandle, Endpoint, TransportConfig};
+use airlane_quic::{
+    AckPolicy, Cipher, ControlHandle, DebugFiles, Endpoint, PacketConfig, Reports, Timers,
+    TransportConfig,
+};
 use airlane_runtime::virtual_time::World;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
@@ -271,19 +274,30 @@ impl<'a> Stage<'a> {
     pub fn transport(&self, control: &ControllerConfig) -> TransportConfig {
         let scenario = self.scenario();
         TransportConfig {
-            payload_bytes: u16::try_from(scenario.transport.payload_bytes).unwrap_or(u16::MAX),
+            packets: PacketConfig {
+                payload_bytes: u16::try_from(scenario.transport.payload_bytes).unwrap_or(u16::MAX),
+                ecn: scenario.transport.ecn,
+                empty_client_ids: true,
+                ..PacketConfig::default()
+            },
             acks: match scenario.transport.ack {
                 airlane_scenario::AckPolicy::Every2 => AckPolicy::EverySecond,
                 airlane_scenario::AckPolicy::Decimated => AckPolicy::chromium(scenario.network.rtt),
             },
-            ecn: scenario.transport.ecn,
-            // A trace may carry nothing for longer than a minute, and a connection survives it.
-            idle_timeout: Some(Duration::from_secs(300)),
-            empty_client_ids: true,
-            qlog_dir: self.qlog.clone(),
-            keylog: self.options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
+            timers: Timers {
+                // A trace may carry nothing for longer than a minute, and a connection survives it.
+                idle_timeout: Some(Duration::from_secs(300)),
+                ..Timers::default()
+            },
+            debug_files: DebugFiles {
+                qlog_dir: self.qlog.clone(),
+                keylog: self.options.captures.keylog.as_ref().map(|d| d.join("keys.log")),
+            },
             clock_shift: self.options.clock_shift,
-            report_sink: control.takes_reports().then(airlane_cupid_agent::report_sink),
+            reports: Reports {
+                source: None,
+                sink: control.takes_reports().then(airlane_cupid_agent::report_sink),
+            },
             ..TransportConfig::laboratory(self.tls.clone(), *control)
         }
     }
@@ -317,8 +331,8 @@ impl<'a> Stage<'a> {
     ) -> Result<Arc<Endpoint>, LabError> {
         // An agent measures the air of the first access.
         let agents = pair.agents.as_ref().filter(|_| pair.from.first() == Some(&from));
-        let report_source = agents.map(|agents| agents.down.report_source());
-        let config = TransportConfig { report_source, ..config };
+        let source = agents.map(|agents| agents.down.report_source());
+        let config = TransportConfig { reports: Reports { source, ..config.reports }, ..config };
         let endpoint = Endpoint::client(&pair.client, SocketAddr::new(from, 0), config);
         let endpoint = Arc::new(made(endpoint)?);
         self.endpoints.push(endpoint.clone());

@@ -1,14 +1,15 @@
 //! The roles: servers, and a client that calls one of them for each transfer.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_base::{Rng, Time};
-use airlane_quic::{Endpoint, TransportConfig};
+use airlane_quic::Endpoint;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_traffic::bulk;
+use parking_lot::Mutex;
 use rand::RngExt;
 
 use super::{Entry, EntryOutput, Output, WebTraffic};
@@ -28,7 +29,7 @@ struct Counted {
 
 impl Counted {
     fn output(&self, name: String) -> EntryOutput {
-        let took_s = self.took_s.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let took_s = self.took_s.lock().clone();
         EntryOutput {
             name,
             started: self.started.load(Ordering::Relaxed),
@@ -62,8 +63,8 @@ pub(super) fn start(
             pair.server
                 .spawn("web server", bulk::serve(listen, bulk::Supply::default(), |_, _| {}));
             // Several transfers from one server at once are told apart by their ids.
-            let receiver = bulk::receiver(stage.client_transport());
-            let receiver = TransportConfig { empty_client_ids: false, ..receiver };
+            let mut receiver = bulk::receiver(stage.client_transport());
+            receiver.packets.empty_client_ids = false;
             let caller = stage.client(&pair, receiver)?;
             servers.push((pair.client, caller, pair.address));
         }
@@ -108,7 +109,7 @@ async fn offer(
             seen.received_bytes.fetch_add(received.bytes(), Ordering::Relaxed);
             if result.is_ok() && received.bytes() == bytes {
                 let took = (clock.now() - at).as_secs_f64();
-                seen.took_s.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+                seen.took_s.lock().push(took);
             }
         });
     }

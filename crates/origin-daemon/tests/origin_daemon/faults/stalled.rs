@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_congestion::ControllerConfig;
 use airlane_http_client::Speak;
 use airlane_origin_daemon::serve::{Server, ServerConfig};
-use airlane_quic::{ALPN_H3, Endpoint, H3Client, Tls, TransportConfig, Trust};
+use airlane_quic::{ALPN_H3, Endpoint, FlowControl, H3Client, Timers, Tls, TransportConfig, Trust};
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
 use bytes::Bytes;
@@ -41,8 +41,8 @@ pub fn taking(stream_receive_window_bytes: u32) -> Endpoint {
     let controller = ControllerConfig::cubic(1.0);
     let config = TransportConfig {
         alpn: vec![ALPN_H3.to_vec()],
-        keep_alive: Some(Duration::from_millis(200)),
-        stream_receive_window_bytes,
+        timers: Timers { keep_alive: Some(Duration::from_millis(200)), ..Timers::default() },
+        flow: FlowControl { stream_receive_window_bytes, ..FlowControl::default() },
         ..TransportConfig::network(tls, controller)
     };
     let runtime = TokioRuntime::new(airlane_base::Seed(4));

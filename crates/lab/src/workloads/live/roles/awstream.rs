@@ -2,19 +2,19 @@
 //! waits to be sent (`docs/design/awstream.md`).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_live::media_path::OpenError;
 use airlane_live::{LayerSet, LiveError};
 use airlane_media::layers::SingleEncoding;
-use airlane_quic::TransportConfig;
 use airlane_runtime::RuntimeExt;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Noted, Scene, lock};
+use super::{Ending, Noted, Scene};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, Stage, Tap};
 
@@ -37,7 +37,7 @@ struct Known {
 
 impl Noted for Known {
     fn frames(&self) -> Vec<FrameRecord> {
-        let both = lock(&self.both);
+        let both = self.both.lock();
         let frames = both.sent.iter().map(|sent| {
             let came = both.came.get(&sent.frame).copied();
             let fate = came.map_or(Fate::DroppedThere(None), Fate::Came);
@@ -68,8 +68,8 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     })?;
     let tap = stage.tap(&pair);
     let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
-    let transport =
-        TransportConfig { unsent_bytes: Some(UNSENT_BYTES), ..stage.transport(control) };
+    let mut transport = stage.transport(control);
+    transport.flow.unsent_bytes = Some(UNSENT_BYTES);
     let listen = stage.server(&pair, transport)?;
     let both = Arc::new(Mutex::new(Both::default()));
     let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
@@ -80,7 +80,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
         let bytes = |frame, before| sizes.bytes(frame, before);
-        let note = |frame| lock(&noted).sent.push(frame);
+        let note = |frame| noted.lock().sent.push(frame);
         // An error says that the client is gone, which tells why itself.
         drop(airlane_awstream::serve_one(&connection, whole, bytes, frame_time, end, note).await);
     });
@@ -92,7 +92,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         let watched = async {
             let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
             airlane_awstream::receive(&connection, |layer| {
-                lock(&noted).came.insert(layer.header.frame, layer.at);
+                noted.lock().came.insert(layer.header.frame, layer.at);
             })
             .await?;
             Err::<(), _>(LiveError::Ended)

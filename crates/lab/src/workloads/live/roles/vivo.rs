@@ -2,22 +2,22 @@
 //! asks for (`docs/design/vivo.md`).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_live::media_path::OpenError;
 use airlane_live::{LayerSet, LiveError, ReceivedLayer};
 use airlane_media::clouds::CloudTable;
-use airlane_quic::TransportConfig;
 use airlane_runtime::RuntimeExt;
 use airlane_vivo::{AskedFrame, Density, Offer, densities};
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Noted, Scene, lock};
+use super::{Ending, Noted, Scene};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, Stage, Tap};
+use parking_lot::Mutex;
 
 /// Frames that are on their way at most where frames are left out: half a second of them
 /// (`docs/design/vivo.md`).
@@ -47,8 +47,8 @@ struct Known {
 
 impl Noted for Known {
     fn frames(&self) -> Vec<FrameRecord> {
-        let both = lock(&self.both);
-        let Some(begin) = *lock(&self.begin) else { return Vec::new() };
+        let both = self.both.lock();
+        let Some(begin) = *self.begin.lock() else { return Vec::new() };
         let all = (0..).map(|n| (n, begin + self.frame_time * n));
         let frames = all.take_while(|(_, at)| *at < self.end).map(|(number, handed)| {
             let came = both.came.get(&number).copied();
@@ -114,8 +114,8 @@ pub(super) fn start(
     let offer = Arc::new(Offer { frame_time, levels: levels.iter().map(mean).collect() });
     let tap = stage.tap(&pair);
     let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
-    let transport =
-        TransportConfig { unsent_bytes: Some(UNSENT_BYTES), ..stage.transport(control) };
+    let mut transport = stage.transport(control);
+    transport.flow.unsent_bytes = Some(UNSENT_BYTES);
     let listen = stage.server(&pair, transport)?;
     let both = Arc::new(Mutex::new(Both::default()));
     let began = Arc::new(Mutex::new(None));
@@ -132,7 +132,7 @@ pub(super) fn start(
     pair.server.spawn("vivo server", async move {
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
-        let note = |at| *lock(&began) = Some(at);
+        let note = |at| *began.lock() = Some(at);
         let bytes = |frame, level: u8| bytes_of(&table, frame, levels[usize::from(level)]);
         // An error says that the client is gone, which tells why itself.
         drop(airlane_vivo::serve_one(&connection, &offered, bytes, note).await);
@@ -145,10 +145,10 @@ pub(super) fn start(
         let watched = async {
             let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
             let came = |layer: ReceivedLayer| {
-                lock(&both).came.insert(layer.header.frame, layer.at);
+                both.lock().came.insert(layer.header.frame, layer.at);
             };
             let asked = |asked: AskedFrame| {
-                lock(&both).asked.insert(asked.frame, asked);
+                both.lock().asked.insert(asked.frame, asked);
             };
             airlane_vivo::watch(&connection, &offer, most, came, asked).await?;
             Err::<(), _>(LiveError::Ended)

@@ -1,8 +1,8 @@
-//! A panic in what belongs to one connection, its congestion controller above all, ends that
-//! connection and never the endpoint.
+//! Panics that end what they belong to, and nothing else: one in what belongs to a connection, its
+//! congestion controller above all, ends that connection and never the endpoint.
 //!
 //! The driver runs what is a connection's own inside [`caught`]. What panics there is told twice:
-//! the connection ends with [`QuicError::Fault`](crate::error::QuicError::Fault), and a task of its
+//! the connection ends with [`QuicError::Fault`](crate::QuicError::Fault), and a task of its
 //! own panics in its place, so that the runtime says so: daemons print it, and in the laboratory it
 //! ends the run.
 

@@ -38,7 +38,7 @@ impl RunQueue {
     }
 
     /// Moves the connections to the end of `ready`; who comes from now on wakes the driver.
-    pub(super) fn take(&self, ready: &mut VecDeque<ConnectionHandle>, driver: &Waker) {
+    pub(crate) fn take(&self, ready: &mut VecDeque<ConnectionHandle>, driver: &Waker) {
         let mut entries = self.0.lock();
         ready.extend(entries.changed.drain(..));
         entries.driver.get_or_insert_with(|| driver.clone()).clone_from(driver);
