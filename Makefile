@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build dist demo test browsers bench against doc deny fmt clean
+.PHONY: help setup check-tools build dist octopus demo test browsers bench against doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -20,6 +20,9 @@ build: check-tools ## Build the release binary
 
 dist: check-tools ## What to install elsewhere: out/dist/airlane-VERSION-TARGET.tar.gz
 	scripts/dist
+
+octopus: check-tools ## Install Octopus for C: header, library, pkg-config (PREFIX=/usr/local DESTDIR=)
+	scripts/install-octopus
 
 demo: build ## Four viewers on one link, one stream over two radios: out/demo/report.html
 	$(AIRLANE) demo --out out/demo

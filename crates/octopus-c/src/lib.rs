@@ -1,15 +1,21 @@
 //! The C interface of [`airlane_octopus`]; `include/airlane_octopus.h` is its documentation.
 //!
-//! Null pointers do nothing. Otherwise a pointer has to be what the header says: that is the caller's
-//! affair, as in C.
+//! A null pointer where the header wants an object, and a call for an object that is in use, are
+//! answered with numbers of their own (`object.rs`). Otherwise a pointer has to be what the header says:
+//! that is the caller's affair, as in C.
 
-use std::ffi::c_void;
+mod object;
+
+use std::ffi::{c_char, c_void};
 
 use airlane_base::{Rate, Seed, Time};
 use airlane_octopus::{Capacity, Dropped, Dropper, Header, Mark, Options, Queue, Verdict};
 
+pub use crate::object::Object;
+use crate::object::{Fault, code};
+
+/// `AIRLANE_OCTOPUS_PASS` and `AIRLANE_OCTOPUS_OK`.
 const PASS: i32 = 0;
-const INVALID: i32 = -1;
 
 /// `airlane_octopus_options`.
 #[repr(C)]
@@ -36,6 +42,12 @@ const _: () =
 /// `airlane_octopus_dropped`.
 pub type CDropped =
     Option<unsafe extern "C" fn(user: *mut c_void, packet: *mut c_void, reason: i32)>;
+
+/// `airlane_octopus_dropper`.
+pub type CDropper = Object<Dropper>;
+
+/// `airlane_octopus_queue`: a queue of pointers.
+pub type CQueue = Object<Queue<*mut c_void>>;
 
 fn options(options: Option<&COptions>) -> Options {
     let given = options.copied().unwrap_or_default();
@@ -67,29 +79,34 @@ unsafe fn header(payload: *const u8, bytes: usize) -> Option<Header> {
     Header::decode(unsafe { std::slice::from_raw_parts(payload, bytes) }).ok()
 }
 
-/// # Safety
-/// As the C header has it.
+/// The version of the library, as in the header.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_dropper_new(given: *const COptions) -> *mut Dropper {
-    // SAFETY: null, or a pointer to options.
-    Box::into_raw(Box::new(Dropper::new(options(unsafe { given.as_ref() }))))
+pub extern "C" fn airlane_octopus_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    VERSION.as_ptr().cast()
 }
 
 /// # Safety
 /// As the C header has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_dropper_free(dropper: *mut Dropper) {
-    if !dropper.is_null() {
-        // SAFETY: it is from `airlane_octopus_dropper_new`, and not used again.
-        drop(unsafe { Box::from_raw(dropper) });
-    }
+pub unsafe extern "C" fn airlane_octopus_dropper_new(given: *const COptions) -> *mut CDropper {
+    // SAFETY: null, or a pointer to options.
+    Object::give(Dropper::new(options(unsafe { given.as_ref() })))
+}
+
+/// # Safety
+/// As the C header has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn airlane_octopus_dropper_free(dropper: *mut CDropper) -> i32 {
+    // SAFETY: null, or from `airlane_octopus_dropper_new` and not used again.
+    code(unsafe { Object::free(dropper) }.map(|()| PASS))
 }
 
 /// # Safety
 /// As the C header has it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn airlane_octopus_dropper_enqueue(
-    dropper: *mut Dropper,
+    dropper: *mut CDropper,
     now_ns: u64,
     flow: u64,
     payload: *const u8,
@@ -97,82 +114,99 @@ pub unsafe extern "C" fn airlane_octopus_dropper_enqueue(
     ip_bytes: u32,
     mark: *mut CMark,
 ) -> i32 {
-    // SAFETY: null, or a dropper that nobody else uses now.
-    let Some(dropper) = (unsafe { dropper.as_mut() }).filter(|_| !mark.is_null()) else {
-        return INVALID;
-    };
+    if mark.is_null() {
+        return Fault::Null as i32;
+    }
     // SAFETY: the payload is null or has so many bytes.
     let header = unsafe { header(payload, payload_bytes) };
-    match dropper.enqueue(Time::from_nanos(now_ns), flow, header.as_ref(), ip_bytes) {
-        Ok(made) => {
-            // SAFETY: a mark has room for it, as is asserted above.
-            unsafe { mark.cast::<Mark>().write(made) };
-            PASS
+    let enqueue = |dropper: &mut Dropper| {
+        match dropper.enqueue(Time::from_nanos(now_ns), flow, header.as_ref(), ip_bytes) {
+            Ok(made) => {
+                // SAFETY: a mark has room for it, as is asserted above.
+                unsafe { mark.cast::<Mark>().write(made) };
+                PASS
+            }
+            Err(reason) => reason as i32,
         }
-        Err(reason) => reason as i32,
-    }
+    };
+    // SAFETY: null, or a dropper.
+    code(unsafe { Object::with(dropper, enqueue) })
 }
 
-/// The dropper and the mark, if both are there.
+/// Uses a dropper and a mark that it made.
 ///
 /// # Safety
-/// Each is null or what it is called; nobody else uses the dropper now; the mark was made by it.
-unsafe fn both<'a>(
-    dropper: *mut Dropper,
+/// Each is null or what it is called.
+unsafe fn with_mark(
+    dropper: *mut CDropper,
     mark: *const CMark,
-) -> Option<(&'a mut Dropper, &'a Mark)> {
+    f: impl FnOnce(&mut Dropper, &Mark) -> i32,
+) -> i32 {
     // SAFETY: as the caller promises.
-    unsafe { Some((dropper.as_mut()?, mark.cast::<Mark>().as_ref()?)) }
+    let Some(mark) = (unsafe { mark.cast::<Mark>().as_ref() }) else { return Fault::Null as i32 };
+    // SAFETY: as the caller promises.
+    code(unsafe { Object::with(dropper, |dropper| f(dropper, mark)) })
 }
 
 /// # Safety
 /// As the C header has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_dropper_refuse(dropper: *mut Dropper, mark: *const CMark) {
-    // SAFETY: as the C header asks for.
-    if let Some((dropper, mark)) = unsafe { both(dropper, mark) } {
+pub unsafe extern "C" fn airlane_octopus_dropper_refuse(
+    dropper: *mut CDropper,
+    mark: *const CMark,
+) -> i32 {
+    let refuse = |dropper: &mut Dropper, mark: &Mark| {
         dropper.refuse(mark);
-    }
+        PASS
+    };
+    // SAFETY: as the C header asks for.
+    unsafe { with_mark(dropper, mark, refuse) }
 }
 
 /// # Safety
 /// As the C header has it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn airlane_octopus_dropper_dequeue(
-    dropper: *mut Dropper,
+    dropper: *mut CDropper,
     now_ns: u64,
     mark: *const CMark,
 ) -> i32 {
-    // SAFETY: as the C header asks for.
-    let Some((dropper, mark)) = (unsafe { both(dropper, mark) }) else { return INVALID };
-    match dropper.dequeue(Time::from_nanos(now_ns), mark) {
+    let dequeue = |dropper: &mut Dropper, mark: &Mark| match dropper
+        .dequeue(Time::from_nanos(now_ns), mark)
+    {
         Verdict::Pass => PASS,
         Verdict::Drop(reason) => reason as i32,
-    }
-}
-
-/// # Safety
-/// As the C header has it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_dropper_remove(dropper: *mut Dropper, mark: *const CMark) {
+    };
     // SAFETY: as the C header asks for.
-    if let Some((dropper, mark)) = unsafe { both(dropper, mark) } {
-        dropper.remove(mark);
-    }
+    unsafe { with_mark(dropper, mark, dequeue) }
 }
 
 /// # Safety
 /// As the C header has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_dropper_set_bandwidth(dropper: *mut Dropper, bps: u64) {
-    // SAFETY: null, or a dropper that nobody else uses now.
-    if let Some(dropper) = unsafe { dropper.as_mut() } {
-        dropper.set_bandwidth(rate(bps));
-    }
+pub unsafe extern "C" fn airlane_octopus_dropper_remove(
+    dropper: *mut CDropper,
+    mark: *const CMark,
+) -> i32 {
+    let remove = |dropper: &mut Dropper, mark: &Mark| {
+        dropper.remove(mark);
+        PASS
+    };
+    // SAFETY: as the C header asks for.
+    unsafe { with_mark(dropper, mark, remove) }
 }
 
-/// The queue of C: of pointers.
-pub type CQueue = Queue<*mut c_void>;
+/// # Safety
+/// As the C header has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn airlane_octopus_dropper_set_bandwidth(
+    dropper: *mut CDropper,
+    bps: u64,
+) -> i32 {
+    // SAFETY: null, or a dropper.
+    let set = unsafe { Object::with(dropper, |dropper| dropper.set_bandwidth(rate(bps))) };
+    code(set.map(|()| PASS))
+}
 
 /// # Safety
 /// As the C header has it.
@@ -184,17 +218,15 @@ pub unsafe extern "C" fn airlane_octopus_queue_new(
 ) -> *mut CQueue {
     // SAFETY: null, or a pointer to options.
     let options = options(unsafe { given.as_ref() });
-    Box::into_raw(Box::new(Queue::new(Capacity { packets, ip_bytes }, options)))
+    Object::give(Queue::new(Capacity { packets, ip_bytes }, options))
 }
 
 /// # Safety
 /// As the C header has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_queue_free(queue: *mut CQueue) {
-    if !queue.is_null() {
-        // SAFETY: it is from `airlane_octopus_queue_new`, and not used again.
-        drop(unsafe { Box::from_raw(queue) });
-    }
+pub unsafe extern "C" fn airlane_octopus_queue_free(queue: *mut CQueue) -> i32 {
+    // SAFETY: null, or from `airlane_octopus_queue_new` and not used again.
+    code(unsafe { Object::free(queue) }.map(|()| PASS))
 }
 
 /// Tells C of what is dropped.
@@ -220,13 +252,16 @@ pub unsafe extern "C" fn airlane_octopus_queue_enqueue(
     packet: *mut c_void,
     dropped: CDropped,
     user: *mut c_void,
-) {
-    // SAFETY: null, or a queue that nobody else uses now.
-    let Some(queue) = (unsafe { queue.as_mut() }) else { return };
+) -> i32 {
     // SAFETY: the payload is null or has so many bytes.
     let header = unsafe { header(payload, payload_bytes) };
     let now = Time::from_nanos(now_ns);
-    queue.enqueue(now, flow, header.as_ref(), ip_bytes, packet, teller(dropped, user));
+    let enqueue = |queue: &mut Queue<*mut c_void>| {
+        queue.enqueue(now, flow, header.as_ref(), ip_bytes, packet, teller(dropped, user));
+        PASS
+    };
+    // SAFETY: null, or a queue.
+    code(unsafe { Object::with(queue, enqueue) })
 }
 
 /// # Safety
@@ -235,37 +270,50 @@ pub unsafe extern "C" fn airlane_octopus_queue_enqueue(
 pub unsafe extern "C" fn airlane_octopus_queue_dequeue(
     queue: *mut CQueue,
     now_ns: u64,
+    packet: *mut *mut c_void,
     dropped: CDropped,
     user: *mut c_void,
-) -> *mut c_void {
-    // SAFETY: null, or a queue that nobody else uses now.
-    let Some(queue) = (unsafe { queue.as_mut() }) else { return std::ptr::null_mut() };
-    let next = queue.dequeue(Time::from_nanos(now_ns), teller(dropped, user));
-    next.unwrap_or(std::ptr::null_mut())
-}
-
-/// # Safety
-/// As the C header has it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_queue_packets(queue: *const CQueue) -> usize {
-    // SAFETY: null, or a queue.
-    unsafe { queue.as_ref() }.map_or(0, Queue::len)
-}
-
-/// # Safety
-/// As the C header has it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_queue_ip_bytes(queue: *const CQueue) -> u64 {
-    // SAFETY: null, or a queue.
-    unsafe { queue.as_ref() }.map_or(0, Queue::ip_bytes)
-}
-
-/// # Safety
-/// As the C header has it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn airlane_octopus_queue_set_bandwidth(queue: *mut CQueue, bps: u64) {
-    // SAFETY: null, or a queue that nobody else uses now.
-    if let Some(queue) = unsafe { queue.as_mut() } {
-        queue.set_bandwidth(rate(bps));
+) -> i32 {
+    if packet.is_null() {
+        return Fault::Null as i32;
     }
+    let dequeue = |queue: &mut Queue<*mut c_void>| {
+        queue.dequeue(Time::from_nanos(now_ns), teller(dropped, user))
+    };
+    // SAFETY: null, or a queue.
+    let next = unsafe { Object::with(queue, dequeue) };
+    // SAFETY: it points to a pointer.
+    unsafe { *packet = next.ok().flatten().unwrap_or(std::ptr::null_mut()) };
+    code(next.map(|_| PASS))
+}
+
+/// # Safety
+/// As the C header has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn airlane_octopus_queue_waiting(
+    queue: *const CQueue,
+    packets: *mut usize,
+    ip_bytes: *mut u64,
+) -> i32 {
+    // SAFETY: null, or a queue.
+    let waiting = unsafe { Object::with(queue, |queue| (queue.len(), queue.ip_bytes())) };
+    let (all, bytes) = waiting.unwrap_or_default();
+    // SAFETY: each is null, or points to a number.
+    if let Some(packets) = unsafe { packets.as_mut() } {
+        *packets = all;
+    }
+    // SAFETY: likewise.
+    if let Some(ip_bytes) = unsafe { ip_bytes.as_mut() } {
+        *ip_bytes = bytes;
+    }
+    code(waiting.map(|_| PASS))
+}
+
+/// # Safety
+/// As the C header has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn airlane_octopus_queue_set_bandwidth(queue: *mut CQueue, bps: u64) -> i32 {
+    // SAFETY: null, or a queue.
+    let set = unsafe { Object::with(queue, |queue| queue.set_bandwidth(rate(bps))) };
+    code(set.map(|()| PASS))
 }

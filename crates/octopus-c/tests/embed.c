@@ -38,36 +38,51 @@ static void fill(uint8_t header[12], uint32_t message, int number) {
 }
 
 static int dropped_by[5];
+static airlane_octopus_queue *in_use;
 static void dropped(void *user, void *packet, int reason) {
     EXPECT(user == &dropped_by && packet != NULL);
     dropped_by[reason]++;
+    /* The queue is in use, and every call for it says so. */
+    void *next = packet;
+    size_t packets = 7;
+    EXPECT(airlane_octopus_queue_enqueue(in_use, 0, FLOW, NULL, 0, IP_BYTES, packet, NULL, NULL) == AIRLANE_OCTOPUS_BUSY);
+    EXPECT(airlane_octopus_queue_dequeue(in_use, 0, &next, NULL, NULL) == AIRLANE_OCTOPUS_BUSY && next == NULL);
+    EXPECT(airlane_octopus_queue_waiting(in_use, &packets, NULL) == AIRLANE_OCTOPUS_BUSY && packets == 0);
+    EXPECT(airlane_octopus_queue_set_bandwidth(in_use, 1) == AIRLANE_OCTOPUS_BUSY);
+    EXPECT(airlane_octopus_queue_free(in_use) == AIRLANE_OCTOPUS_BUSY);
 }
 
 static void with_the_queue(void) {
     static uint8_t packets[MESSAGES][PACKETS][12];
     airlane_octopus_queue *queue = airlane_octopus_queue_new(NULL, 50, 1000000);
     EXPECT(queue != NULL);
+    in_use = queue;
     allocations = 0;
     for (uint32_t message = 0; message < MESSAGES; message++) {
         for (int number = 0; number < PACKETS; number++) {
             uint8_t *packet = packets[message][number];
             fill(packet, message, number);
-            airlane_octopus_queue_enqueue(queue, message * 1000000ULL, FLOW, packet, 12, IP_BYTES, packet,
-                                          dropped, &dropped_by);
+            EXPECT(airlane_octopus_queue_enqueue(queue, message * 1000000ULL, FLOW, packet, 12, IP_BYTES,
+                                                 packet, dropped, &dropped_by) == AIRLANE_OCTOPUS_OK);
         }
     }
-    EXPECT(airlane_octopus_queue_packets(queue) <= 50);
-    EXPECT(airlane_octopus_queue_ip_bytes(queue) == IP_BYTES * airlane_octopus_queue_packets(queue));
+    size_t waiting;
+    uint64_t ip_bytes;
+    EXPECT(airlane_octopus_queue_waiting(queue, &waiting, &ip_bytes) == AIRLANE_OCTOPUS_OK);
+    EXPECT(waiting > 0 && waiting <= 50 && ip_bytes == IP_BYTES * waiting);
     int left = 0;
-    uint8_t *packet;
-    while ((packet = airlane_octopus_queue_dequeue(queue, 300000000ULL, dropped, &dropped_by)) != NULL) {
+    for (;;) {
+        void *packet;
+        EXPECT(airlane_octopus_queue_dequeue(queue, 300000000ULL, &packet, dropped, &dropped_by) == AIRLANE_OCTOPUS_OK);
+        if (packet == NULL)
+            break;
         EXPECT(packet == packets[MESSAGES - 1][left]);
         left++;
     }
     EXPECT(left == PACKETS);
     EXPECT(dropped_by[AIRLANE_OCTOPUS_NEWER] == PACKETS * (MESSAGES - 1));
     EXPECT(allocations == 0);
-    airlane_octopus_queue_free(queue);
+    EXPECT(airlane_octopus_queue_free(queue) == AIRLANE_OCTOPUS_OK);
 }
 
 static void with_a_ring(void) {
@@ -121,13 +136,36 @@ static void with_a_ring(void) {
     /* Five messages find room; of the sixth to the eighth one packet each does. */
     EXPECT(passed == PACKETS && newer == 4 * PACKETS && refused == 6 && removed == 3);
     EXPECT(allocations == 0);
+    EXPECT(airlane_octopus_dropper_free(dropper) == AIRLANE_OCTOPUS_OK);
+}
+
+static void without_objects(void) {
+    airlane_octopus_mark mark = {{0}};
+    void *packet = &mark;
+    airlane_octopus_queue *queue = airlane_octopus_queue_new(NULL, 1, 1);
+    airlane_octopus_dropper *dropper = airlane_octopus_dropper_new(NULL);
+    EXPECT(airlane_octopus_dropper_enqueue(NULL, 0, 0, NULL, 0, 0, &mark) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_dropper_enqueue(dropper, 0, 0, NULL, 0, 0, NULL) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_dropper_dequeue(NULL, 0, &mark) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_dropper_dequeue(dropper, 0, NULL) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_dropper_refuse(NULL, &mark) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_dropper_remove(dropper, NULL) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_dropper_set_bandwidth(NULL, 1) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_dropper_free(NULL) == AIRLANE_OCTOPUS_OK);
+    EXPECT(airlane_octopus_queue_enqueue(NULL, 0, 0, NULL, 0, 0, NULL, NULL, NULL) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_queue_dequeue(NULL, 0, &packet, NULL, NULL) == AIRLANE_OCTOPUS_NULL && packet == NULL);
+    EXPECT(airlane_octopus_queue_dequeue(queue, 0, NULL, NULL, NULL) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_queue_waiting(NULL, NULL, NULL) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_queue_waiting(queue, NULL, NULL) == AIRLANE_OCTOPUS_OK);
+    EXPECT(airlane_octopus_queue_set_bandwidth(NULL, 1) == AIRLANE_OCTOPUS_NULL);
+    EXPECT(airlane_octopus_queue_free(NULL) == AIRLANE_OCTOPUS_OK);
     airlane_octopus_dropper_free(dropper);
+    airlane_octopus_queue_free(queue);
 }
 
 int main(void) {
-    airlane_octopus_mark mark = {{0}};
-    EXPECT(airlane_octopus_dropper_dequeue(NULL, 0, &mark) == AIRLANE_OCTOPUS_INVALID);
-    EXPECT(airlane_octopus_queue_dequeue(NULL, 0, NULL, NULL) == NULL);
+    EXPECT(strcmp(airlane_octopus_version(), AIRLANE_OCTOPUS_VERSION) == 0);
+    without_objects();
     with_the_queue();
     with_a_ring();
     puts("as it should be");

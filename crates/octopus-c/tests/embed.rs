@@ -1,7 +1,9 @@
-//! A C program embeds the static library.
+//! A C program embeds the static library, as it is installed.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+
+const HEADER: &str = include_str!("../include/airlane_octopus.h");
 
 /// The static library, which cargo builds with this test.
 fn library() -> PathBuf {
@@ -17,26 +19,55 @@ fn library() -> PathBuf {
     found.filter(|path| is_library(path)).max_by_key(newest).expect("a static library")
 }
 
+/// Runs a command to its end, which must be a good one.
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// What pkg-config says about what is installed under a prefix.
+fn pkg_config(prefix: &Path, question: &str) -> Vec<String> {
+    let output = run(Command::new("pkg-config")
+        .args([question, "airlane-octopus"])
+        .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")));
+    let words = String::from_utf8(output.stdout).unwrap();
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
 #[test]
-fn a_c_program_embeds_it_without_allocating() {
-    let dir = tempfile::tempdir().unwrap();
-    let program = dir.path().join("embed");
+fn a_c_program_embeds_what_is_installed_without_allocating() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = folder.path().join("prefix");
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    run(Command::new(here.join("../../scripts/install-octopus"))
+        .arg("--library")
+        .arg(library())
+        .env("PREFIX", &prefix)
+        .env_remove("DESTDIR"));
+    assert_eq!(pkg_config(&prefix, "--modversion"), [env!("CARGO_PKG_VERSION")]);
+    let program = folder.path().join("embed");
     let wraps =
         ["malloc", "calloc", "realloc", "posix_memalign"].map(|f| format!("-Wl,--wrap={f}"));
-    let compiled = Command::new("cc")
+    run(Command::new("cc")
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-o"])
         .arg(&program)
-        .arg("-I")
-        .arg(here.join("include"))
+        .args(pkg_config(&prefix, "--cflags"))
         .arg(here.join("tests/embed.c"))
-        .arg(library())
         .args(wraps)
-        .args(["-lpthread", "-ldl", "-lm", "-lgcc_s"])
-        .output()
-        .expect("a C compiler");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let ran = Command::new(&program).output().unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        .args(pkg_config(&prefix, "--libs")));
+    let ran = run(&mut Command::new(&program));
     assert_eq!(ran.stdout, b"as it should be\n");
+}
+
+#[test]
+fn the_header_has_the_version_of_the_package() {
+    let define = |name: &str| {
+        let start = format!("#define AIRLANE_OCTOPUS_{name} ");
+        HEADER.lines().find_map(|line| line.strip_prefix(&start)).expect("a definition")
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(define("VERSION").trim_matches('"'), version);
+    let parts = ["MAJOR", "MINOR", "PATCH"].map(|part| define(&format!("VERSION_{part}")));
+    assert_eq!(parts.join("."), version);
 }
