@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use airlane_lab::pool::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 
 use crate::clock::Clock;
 
@@ -26,7 +26,7 @@ struct Bar(Mutex<Option<ProgressBar>>);
 
 impl Bar {
     fn with(&self, act: impl FnOnce(&ProgressBar)) {
-        if let Some(bar) = &*lock(&self.0) {
+        if let Some(bar) = &*self.0.lock() {
             act(bar);
         }
     }
@@ -41,7 +41,7 @@ impl Progress for Bar {
         .progress_chars("=> ");
         let bar = ProgressBar::new(units).with_style(style).with_prefix(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(250));
-        *lock(&self.0) = Some(bar);
+        *self.0.lock() = Some(bar);
     }
 
     fn advance(&self, units: u64) {
@@ -54,7 +54,7 @@ impl Progress for Bar {
 
     fn end(&self) {
         self.with(ProgressBar::finish_and_clear);
-        *lock(&self.0) = None;
+        *self.0.lock() = None;
     }
 }
 
@@ -78,11 +78,11 @@ impl Progress for Lines {
         // A closed standard error is ignored.
         let _ = writeln!(std::io::stderr(), "{what}: 0 %");
         let what = what.to_owned();
-        *lock(&self.state) = State { what, units, began: self.clock.elapsed(), ..State::default() };
+        *self.state.lock() = State { what, units, began: self.clock.elapsed(), ..State::default() };
     }
 
     fn advance(&self, units: u64) {
-        let mut s = lock(&self.state);
+        let mut s = self.state.lock();
         s.done += units;
         let tenths = (s.done * 10).checked_div(s.units).unwrap_or(10);
         if tenths <= s.tenths_said {
@@ -97,11 +97,6 @@ impl Progress for Lines {
     fn finished(&self, _label: &str) {}
 
     fn end(&self) {}
-}
-
-fn lock<T>(state: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // The state is complete after each change, so a panic elsewhere does not matter.
-    state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// How far one piece of work is that knows its share itself, and what there is to say meanwhile.

@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 
 use airlane_base::printable;
-
 /// Has daemons say on the standard error what happens: `RUST_LOG` chooses how much.
 pub(crate) fn log(quiet: bool) {
     use tracing_subscriber::EnvFilter;
@@ -39,7 +38,9 @@ fn fields() -> impl for<'writer> tracing_subscriber::fmt::FormatFields<'writer> 
 #[cfg(test)]
 mod tests {
     use std::io::{self, Write};
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -48,7 +49,7 @@ mod tests {
 
     impl Write for Kept {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -72,7 +73,7 @@ mod tests {
             let words = "no\nERROR all is lost\u{1b}[2J\u{202e}";
             tracing::warn!(%words, "a peer says {words}");
         });
-        let said = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let said = String::from_utf8(kept.0.lock().clone()).unwrap();
         let shown = "no\\u{a}ERROR all is lost\\u{1b}[2J\\u{202e}";
         assert_eq!(said, format!(" WARN a peer says {shown} words={shown}\n"));
     }

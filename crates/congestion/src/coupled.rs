@@ -1,10 +1,11 @@
 //! LIA: NewReno on each of several paths, whose growth is coupled (RFC 6356).
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::controller::{Ack, Controller, Loss, Marked, Sent};
 use crate::reno::Reno;
@@ -45,7 +46,7 @@ impl Group {
 
     fn lock(&self) -> MutexGuard<'_, Members> {
         // What a member writes is whole at any time: a panic elsewhere does not spoil it.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn join(&self) -> Membership {

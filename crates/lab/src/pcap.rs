@@ -8,11 +8,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{InputError, Packet};
 use airlane_net::network::{Fate, Network, Observer, Record};
+use parking_lot::Mutex;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 
@@ -67,7 +68,7 @@ impl Observer for Capture {
         if !matches!(record.fate, Fate::Sent | Fate::Delivered) {
             return;
         }
-        let mut sink = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sink = self.writer.lock();
         let Sink { pcap: Some(pcap), error } = &mut *sink else { return };
         let data = ip_packet(record.packet);
         let at = Duration::from_nanos(record.at.as_nanos());
@@ -81,7 +82,7 @@ impl Observer for Capture {
 impl Capture {
     /// Closes the file.
     pub(crate) fn finish(self) -> Result<(), LabError> {
-        let mut sink = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sink = self.writer.lock();
         let error = sink.error.take();
         let closed = match sink.pcap.take() {
             Some(pcap) => pcap.into_writer().into_inner().map(drop).map_err(|e| e.to_string()),

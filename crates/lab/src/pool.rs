@@ -4,9 +4,10 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+
+use parking_lot::Mutex;
 
 use crate::error::{Fault, FaultyRun, LabError};
 
@@ -130,7 +131,7 @@ pub fn run<T: Send>(
     let worker = || {
         while !stop.is_stopped() && !failed.load(Ordering::Relaxed) {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(index).and_then(|slot| lock(slot).take()) else { return };
+            let Some(job) = jobs.get(index).and_then(|slot| slot.lock().take()) else { return };
             let label = job.label.clone();
             let result = one(job, stop, progress);
             match &result {
@@ -138,7 +139,7 @@ pub fn run<T: Send>(
                 Err(LabError::Stopped) => {}
                 Err(_) => failed.store(true, Ordering::Relaxed),
             }
-            *lock(&results[index]) = Some(result);
+            *results[index].lock() = Some(result);
         }
     };
     thread::scope(|scope| {
@@ -149,8 +150,7 @@ pub fn run<T: Send>(
     progress.end();
     let mut done = Done { results: Vec::with_capacity(count), error: None, stopped: false };
     for slot in results {
-        let result = slot.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        done.results.push(match result {
+        done.results.push(match slot.into_inner() {
             Some(Ok(value)) => Some(value),
             Some(Err(LabError::Stopped)) => None,
             Some(Err(error)) => {
@@ -183,11 +183,6 @@ fn one<T>(job: Job<'_, T>, stop: &Stop, progress: &dyn Progress) -> Result<T, La
             Err(LabError::Fault(Box::new(Fault { what, run: Some(run) })))
         }
     }
-}
-
-fn lock<T>(slot: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // A panic cannot poison a slot: none happens while one is locked.
-    slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 thread_local! {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Dscp, Ecn, Packet, Rate, Seed, Time};
@@ -11,6 +11,7 @@ use airlane_net::{Dumbbell, Limit, PieConfig, QueueSpec};
 use airlane_runtime::virtual_time::{Fabric, World, WorldError};
 use airlane_runtime::{Datagram, Received, RuntimeExt, RuntimeHandle, UdpSocket};
 use bytes::BytesMut;
+use parking_lot::Mutex;
 
 /// Delivers everything after one millisecond.
 #[derive(Default)]
@@ -112,13 +113,13 @@ fn sleepers_wake_in_the_order_of_time_then_of_arming() {
         let (h, log) = (host.clone(), log.clone());
         host.spawn(name, async move {
             h.sleep(Duration::from_millis(ms)).await;
-            log.lock().unwrap().push((name, h.now()));
+            log.lock().push((name, h.now()));
         });
     }
     let h = host.clone();
     w.run(async move { h.sleep(Duration::from_secs(1)).await }).unwrap();
     let at = Time::from_millis;
-    assert_eq!(*log.lock().unwrap(), [("a", at(10)), ("b", at(10)), ("c", at(30)), ("d", at(40))]);
+    assert_eq!(*log.lock(), [("a", at(10)), ("b", at(10)), ("c", at(30)), ("d", at(40))]);
 }
 
 #[test]

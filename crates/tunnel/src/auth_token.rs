@@ -5,9 +5,10 @@
 //! that a server takes once, also if it is started again meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use airlane_multipath::PeerId;
+use parking_lot::Mutex;
 use ring::{digest, hmac};
 
 use super::admission::Admission;
@@ -247,7 +248,7 @@ impl TokenVerifier {
             nonce: auth_token.nonce,
             channel: auth_token.channel,
         };
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         match &mut taken.memory {
             Memory::Since(start_ms) if auth_token.time_ms <= *start_ms => {
                 return Err(Refused::BeforeStart);

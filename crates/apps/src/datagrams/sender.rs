@@ -1,12 +1,13 @@
 //! The sending end without I/O.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_congestion::{Acked, Counts, PathId, SendState, Verdict};
 use airlane_messages::RttEstimate;
+use parking_lot::Mutex;
 
 use super::Config;
 use super::wire::Body;
@@ -210,7 +211,7 @@ impl Handle {
     }
 
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Sender) -> T) -> T {
-        act(&mut self.sender.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.sender.lock())
     }
 
     /// What it has done until `now`.

@@ -1,12 +1,13 @@
 //! The server of a session.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::BytesMut;
+use parking_lot::Mutex;
 
 use super::error::TilesError;
 use super::planner::{Item, Planner, PlannerConfig};
@@ -90,7 +91,7 @@ pub async fn serve(
             send(stream, (clock, &progress), (title, &begin, since), &planner, note),
             read_reports(stream, begin.gops, buffer, &planner),
         )?;
-        *lock(&progress) = clock.now();
+        *progress.lock() = clock.now();
         Ok(stream.over().await?)
     };
     tokio::select! {
@@ -103,7 +104,7 @@ pub async fn serve(
 /// Ends when there has been no progress for so long.
 async fn stalls(clock: &RuntimeHandle, progress: &Mutex<Time>, most: Duration) {
     loop {
-        let until = *lock(progress) + most;
+        let until = *progress.lock() + most;
         if clock.now() >= until {
             return;
         }
@@ -131,22 +132,22 @@ async fn send(
         let start = since + begin.gop * gop;
         let due = start + begin.gop;
         clock.sleep_until(start).await;
-        *lock(progress) = clock.now();
-        if lock(planner).unreported() >= UNREPORTED {
+        *progress.lock() = clock.now();
+        if planner.lock().unreported() >= UNREPORTED {
             return Err(TilesError::Protocol("too many GoPs without a report"));
         }
         let mut done = SentGop::default();
         if clock.now() < due {
-            done.plan = lock(planner).plan(gop);
+            done.plan = planner.lock().plan(gop);
             for item in &done.plan {
                 if !send_tile(stream, clock, title.name(), (gop, *item), due).await? {
                     break;
                 }
-                lock(planner).on_sent(gop, *item);
+                planner.lock().on_sent(gop, *item);
                 done.sent += 1;
             }
         } else {
-            lock(planner).leave_out(gop);
+            planner.lock().leave_out(gop);
         }
         stream.write(encoded(&FromServer::GopEnd(gop))).await?;
         note(done);
@@ -191,7 +192,7 @@ async fn read_reports(
             }
             read(stream, &mut buffer).await?;
         };
-        lock(planner).on_report(&report)?;
+        planner.lock().on_report(&report)?;
     }
     // The client's end, so that nothing is left to be read.
     match stream.read().await?.is_empty() && buffer.is_empty() {
@@ -217,8 +218,4 @@ fn encoded(message: &FromServer) -> bytes::Bytes {
     let mut out = BytesMut::new();
     message.encode(&mut out);
     out.freeze()
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! One film, from the origin to the player, on both runtimes: the same roles, the same bytes.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::{AbrKind, PlayerConfig, TitleModel};
@@ -21,6 +21,7 @@ use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::virtual_time::World;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{Request, StatusCode};
+use parking_lot::Mutex;
 
 fn film(chunks: usize) -> Arc<Video> {
     synthetic::corpus(1, chunks, Seed(3)).remove(0)
@@ -41,7 +42,7 @@ struct Log(Mutex<Vec<(String, u16, u64)>>);
 
 impl OriginEvents for Log {
     fn responded(&self, _: &ClientConnection, r: &Responded<'_>) {
-        self.0.lock().unwrap().push((r.path.to_owned(), r.status.as_u16(), r.bytes));
+        self.0.lock().push((r.path.to_owned(), r.status.as_u16(), r.bytes));
     }
 }
 
@@ -86,7 +87,7 @@ fn check(session: &Session, log: &Log, video: &Video) {
     let chunks = session.model.chunks();
     assert_eq!(chunks.len(), video.chunks());
     assert_eq!(chunks[0].rung, 0, "the first chunk comes at the lowest rung");
-    let served = log.0.lock().unwrap();
+    let served = log.0.lock();
     let opening = OPENING_BYTES.iter().enumerate();
     let opening = opening.map(|(i, bytes)| (Library::opening_path(video, i), 200, *bytes));
     let chunks = chunks
@@ -108,7 +109,7 @@ fn a_film_plays_over_real_loopback_sockets() {
             let (session, log) = play(hosts, listen, cipher, video.clone(), player).await;
             // The origin may tell of its last answer a moment after the player has it.
             let answers = OPENING_BYTES.len() + session.model.chunks().len();
-            while log.0.lock().unwrap().len() < answers {
+            while log.0.lock().len() < answers {
                 tokio::task::yield_now().await;
             }
             (session, log)

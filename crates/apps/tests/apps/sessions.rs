@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_abr::{AbrKind, PlayerConfig, TitleModel};
@@ -19,6 +19,7 @@ use airlane_quic::{Cipher, ControlHandle, Endpoint, H3Client, TransportConfig};
 use airlane_runtime::virtual_time::World;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::Request;
+use parking_lot::Mutex;
 
 #[derive(Default)]
 struct Log {
@@ -29,12 +30,12 @@ struct Log {
 
 impl OriginEvents for Log {
     fn connected(&self, _: &ClientConnection, control: Option<&ControlHandle>) {
-        *self.control.lock().unwrap() = control.cloned();
+        *self.control.lock() = control.cloned();
     }
 
     fn weight_set(&self, _: &ClientConnection, session: &str, update: &Update) {
-        let weight = self.control.lock().unwrap().as_ref().unwrap().stats().weight;
-        self.weighed.lock().unwrap().push((session.to_owned(), *update, weight));
+        let weight = self.control.lock().as_ref().unwrap().stats().weight;
+        self.weighed.lock().push((session.to_owned(), *update, weight));
     }
 }
 
@@ -122,7 +123,7 @@ fn the_weight_of_a_connection_is_the_sum_over_its_sessions() {
             ended.await.unwrap();
         })
         .unwrap();
-    let weighed = log.weighed.lock().unwrap();
+    let weighed = log.weighed.lock();
     let last_of = |id| weighed.iter().rfind(|(of, ..)| of == id).unwrap().1;
     let (a, b) = (last_of("a"), last_of("b"));
     let (both_from, both_to) = (Time::from_millis(25_000), a.at.min(b.at));

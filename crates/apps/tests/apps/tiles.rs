@@ -1,7 +1,7 @@
 //! A 360-degree session in virtual time, over two interfaces with QUIC on each.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::tiles::wire::{Begin, FromServer, MAX_PART_BYTES, Part, Report, Request};
@@ -16,6 +16,7 @@ use airlane_net::link::{RateProfile, Supply};
 use airlane_runtime::RuntimeExt;
 use airlane_viewport::{Concealment, Level, LossKind, TileContent, Tiling};
 use bytes::{Bytes, BytesMut};
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use crate::world::{Scene, accept, mbps, open, scene};
@@ -150,18 +151,18 @@ fn session(scene: Scene, scheme: Scheme, method: Method, gops: u32, asked: &str)
             let stream: MultipathStream = streams.recv().await.unwrap();
             let show = Show { title: title(), attention: attention() };
             let shows = BTreeMap::from([("Balloon".to_owned(), show)]);
-            let note = |gop| log.lock().unwrap().push(gop);
+            let note = |gop| log.lock().push(gop);
             let result = tiles::serve(&stream, &clock, &shows, planner, note).await;
             drop(served.send(result));
             drop(stream.over().await);
         });
         let (_trunk, stream) = open(&client, (&interfaces, listen), config);
         let shown = Mutex::new(Vec::new());
-        let note = |gop| shown.lock().unwrap().push(gop);
+        let note = |gop| shown.lock().push(gop);
         let outcome = tiles::watch(&stream, &client, &asked, gops, note).await;
-        let shown = shown.into_inner().unwrap();
+        let shown = shown.into_inner();
         client.sleep(Duration::from_millis(500)).await;
-        let sent = std::mem::take(&mut *sent.lock().unwrap());
+        let sent = std::mem::take(&mut *sent.lock());
         Session { shown, sent, outcome, served: outcome_there.try_recv().ok() }
     });
     session.unwrap()

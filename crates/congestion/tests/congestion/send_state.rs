@@ -7,6 +7,7 @@ use airlane_congestion::{
     Ack, Acked, Algorithm, Controller, ControllerConfig, Limit, Loss, LossCause, Marked, PathId,
     SendState, Sent, Signal, Verdict,
 };
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
 const MTU: u16 = 1350;
@@ -146,7 +147,7 @@ fn a_path_under_another_address_goes_on_and_the_old_one_can_be_gone_back_to() {
 /// Remembers what it is told.
 #[derive(Clone, Debug, Default)]
 struct Witness {
-    heard: std::sync::Arc<std::sync::Mutex<Heard>>,
+    heard: std::sync::Arc<Mutex<Heard>>,
 }
 
 #[derive(Debug, Default)]
@@ -160,15 +161,15 @@ struct Heard {
 impl Controller for Witness {
     fn on_sent(&mut self, _: &Sent) {}
     fn on_ack(&mut self, ack: &Ack) {
-        let mut heard = self.heard.lock().unwrap();
+        let mut heard = self.heard.lock();
         heard.limits.push(ack.limit);
         heard.delivered.extend(ack.sample.map(|s| s.delivered));
     }
     fn on_loss(&mut self, loss: &Loss) {
-        self.heard.lock().unwrap().causes.push(loss.cause);
+        self.heard.lock().causes.push(loss.cause);
     }
     fn on_marked(&mut self, marked: &Marked) {
-        self.heard.lock().unwrap().marked.push((marked.pn, marked.in_flight));
+        self.heard.lock().marked.push((marked.pn, marked.in_flight));
     }
     fn window(&self) -> u64 {
         5 * u64::from(MTU)
@@ -207,7 +208,7 @@ fn a_controller_hears_what_limited_sending_why_packets_count_as_lost_and_of_mark
     assert_eq!(send_all(&mut state, at(13), A, &mut next), Verdict::Window);
     state.on_acked(at(15), A, &acked(0));
     state.on_ack_end(at(15), A);
-    assert_eq!(heard.lock().unwrap().limits, [Limit::Window]);
+    assert_eq!(heard.lock().limits, [Limit::Window]);
     assert_eq!(send_all(&mut state, at(15), A, &mut next), Verdict::Window);
     // Nothing more to send: packets that left before something waited were limited by the pacer,
     // or the window; those that leave from here on by nothing but the application.
@@ -226,7 +227,7 @@ fn a_controller_hears_what_limited_sending_why_packets_count_as_lost_and_of_mark
             state.on_ack_end(at(49), A);
         }
     }
-    assert_eq!(heard.lock().unwrap().limits.last(), Some(&Limit::Application));
+    assert_eq!(heard.lock().limits.last(), Some(&Limit::Application));
     // Eight by number, ten by time; and a mark with the acknowledgement of the eleventh.
     state.on_acked(at(60), A, &acked(11));
     state.on_ack_end(at(60), A);
@@ -234,7 +235,7 @@ fn a_controller_hears_what_limited_sending_why_packets_count_as_lost_and_of_mark
     state.on_lost(at(70), A, 10);
     state.on_losses_end(at(70), A, false);
     state.on_marked(at(70), A, 1);
-    let heard = heard.lock().unwrap();
+    let heard = heard.lock();
     assert_eq!(heard.causes, [LossCause::Reordering, LossCause::Late]);
     assert_eq!(heard.marked, [(11, 2 * u64::from(MTU))]);
     assert_eq!(state.total(at(70)).mark_reports, 1);
@@ -255,7 +256,7 @@ fn what_a_queue_dropped_on_purpose_is_off_the_flight_and_no_controller_hears_of_
     assert!(!state.on_losses_end(at(30), A, true));
     state.on_lost(at(31), A, 2);
     assert!(state.on_losses_end(at(31), A, true));
-    assert_eq!(heard.lock().unwrap().causes.len(), 1);
+    assert_eq!(heard.lock().causes.len(), 1);
     assert_eq!(state.in_flight(A), 2 * u64::from(MTU));
     assert_eq!(state.total(at(31)).lost_packets, 2);
 }

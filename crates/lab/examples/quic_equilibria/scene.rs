@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
@@ -17,6 +17,7 @@ use airlane_lab::world::{self, Options, SenderHook};
 use airlane_net::LinkReport;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use parking_lot::Mutex;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
@@ -219,7 +220,7 @@ impl Scene {
         if let Some(failure) = Output::of(&out).iter().find_map(|b| b.failure.clone()) {
             return Err(LabError::fault(failure));
         }
-        let slope = lock(&seen).value(self.settle);
+        let slope = seen.lock().value(self.settle);
         let flows = Output::of(&out).iter().map(|b| Figures::of(b, self.settle)).collect();
         let link = out
             .bottleneck()
@@ -247,7 +248,7 @@ fn change(
             let before = control.stats().acked_bytes;
             host.sleep_until(*at + SHUFFLE - Duration::from_millis(1)).await;
             let bytes = control.stats().acked_bytes - before;
-            lock(&seen).0.push((*at, weights[number], bytes as f64));
+            seen.lock().0.push((*at, weights[number], bytes as f64));
         }
     }
 }
@@ -389,8 +390,4 @@ pub fn spread(values: &[f64]) -> String {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(0.0, f64::max);
     format!("{:.2} ({low:.2}-{high:.2})", mean(values))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

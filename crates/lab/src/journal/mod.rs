@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_base::{Fnv64, InputError};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -166,7 +166,7 @@ impl Journal {
         let entry = Entry { key, what, record };
         let mut line = json(&Line { check: check(&entry), entry });
         line.push('\n');
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let due = elapsed.saturating_sub(state.synced) >= SYNC_EVERY;
         let written = state.file.write_all(line.as_bytes());
         let written = written.and_then(|()| if due { state.file.sync_data() } else { Ok(()) });
@@ -181,7 +181,7 @@ impl Journal {
     /// # Errors
     /// If the disk refuses.
     pub(crate) fn sync(&self) -> Result<(), InputError> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         state.file.sync_all().map_err(|e| InputError::io(&self.path, "write", &e))
     }
 }

@@ -7,13 +7,14 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use airlane_base::InputError;
 use airlane_capture::{CaptureError, Writer};
 use airlane_net::NodeId;
 use airlane_net::air::Air;
 use airlane_wifi::Heard;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::network::Measured;
 use crate::error::LabError;
@@ -111,8 +112,8 @@ impl Sink {
 }
 
 impl AirCapture {
-    fn sink(&self) -> std::sync::MutexGuard<'_, Sink> {
-        self.sink.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sink(&self) -> MutexGuard<'_, Sink> {
+        self.sink.lock()
     }
 
     /// Writes a record.

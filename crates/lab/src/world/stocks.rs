@@ -2,9 +2,10 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use airlane_base::InputError;
+use parking_lot::Mutex;
 
 use crate::error::LabError;
 use crate::plan::Plan;
@@ -41,10 +42,10 @@ impl SharedStocks {
     pub(crate) fn of(&self, plan: &Plan) -> Result<Stocks, LabError> {
         let stock = |(number, draws): (usize, &Arc<dyn crate::workload::Draws>)| {
             let slot = {
-                let mut known = lock(&self.known);
+                let mut known = self.known.lock();
                 known.entry((number, draws.stock_key(plan))).or_default().clone()
             };
-            let mut slot = lock(&slot);
+            let mut slot = slot.lock();
             if let Some(stock) = &*slot {
                 return Ok(stock.clone());
             }
@@ -65,9 +66,4 @@ impl SharedStocks {
         }
         Ok(())
     }
-}
-
-fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere leaves the slot either empty or complete.
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

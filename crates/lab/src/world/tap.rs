@@ -1,10 +1,11 @@
 //! Samples of the sending side of a flow, taken while the world runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use airlane_apps::media_path::MediaPath;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::SAMPLE_EVERY;
 use super::output::FlowSample;
@@ -94,7 +95,7 @@ impl Tap {
         seen.samples.push(sample);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock()
     }
 }

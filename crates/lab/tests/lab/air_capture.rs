@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use airlane_base::Time;
 use airlane_capture::{
@@ -19,6 +19,7 @@ use airlane_lab::workload::Stocks;
 use airlane_lab::world::{self, ReportHook, RunOutput};
 use airlane_net::Direction;
 use airlane_wifi::Address;
+use parking_lot::Mutex;
 
 /// What agents reported and when, by the number of the place that each is on.
 type Told = BTreeMap<usize, Vec<(Time, Feedback)>>;
@@ -212,11 +213,11 @@ fn what_a_host_heard_gives_back_what_its_agent_reported() {
         let told: Arc<Mutex<Told>> = Arc::default();
         let hook = told.clone();
         let on_report = ReportHook::new(move |place, now, report: &Feedback| {
-            hook.lock().unwrap().entry(place).or_default().push((now, *report));
+            hook.lock().entry(place).or_default().push((now, *report));
         });
         let options = world::Options { on_report: Some(on_report), ..captured(dir.path()) };
         let ended = run(&plan, &options).ended;
-        let mut told = told.lock().unwrap();
+        let mut told = told.lock();
         told.values_mut().for_each(|reports| reports.retain(|(at, _)| *at <= ended));
         assert_eq!(told.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3], "four that fetch");
         let cupid = &plan.scenario.schemes[0].cupid;

@@ -1,7 +1,7 @@
 //! Marks instead of drops, from the queue to the controller and back.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use airlane_lab::plan::{Plan, RunKey, Sources, TraceUse};
 use airlane_lab::pool::{self, Job, Stop};
@@ -11,6 +11,7 @@ use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::bulk;
 use airlane_lab::world::{self, Options, RunOutput, SenderHook, WayOutput};
 use airlane_quic::{ControlHandle, ControlStats};
+use parking_lot::Mutex;
 
 /// Two transfers of 20 s through PIE: what came of it, and the statistics of their senders.
 fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
@@ -29,7 +30,7 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
     let handles: Arc<Mutex<Vec<ControlHandle>>> = Arc::default();
     let seen = handles.clone();
     let hook = SenderHook::new(move |_, _, control: &ControlHandle| {
-        seen.lock().unwrap().push(control.clone());
+        seen.lock().push(control.clone());
     });
     let options = Options { on_sender: Some(hook), ..Options::default() };
     let job = Job {
@@ -41,7 +42,7 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
     };
     let mut done = pool::run(vec![job], 1, "ecn", &Stop::default(), &());
     let output = done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error));
-    let stats = handles.lock().unwrap().iter().map(ControlHandle::stats).collect();
+    let stats = handles.lock().iter().map(ControlHandle::stats).collect();
     (output, stats)
 }
 

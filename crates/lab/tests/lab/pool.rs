@@ -1,11 +1,11 @@
 //! Jobs over threads: order, stops, errors and panics.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airlane_base::InputError;
 use airlane_lab::LabError;
 use airlane_lab::pool::{self, Job, Progress, Stop, Ticket};
+use parking_lot::Mutex;
 
 fn job<'a, T>(
     seed: u64,
@@ -30,7 +30,7 @@ struct Heard {
 
 impl Progress for Heard {
     fn begin(&self, what: &str, units: u64) {
-        self.begun.lock().unwrap().push((what.to_owned(), units));
+        self.begun.lock().push((what.to_owned(), units));
     }
     fn advance(&self, units: u64) {
         self.units.fetch_add(units as usize, Ordering::Relaxed);
@@ -59,7 +59,7 @@ fn results_come_in_the_order_of_the_jobs_whatever_the_threads() {
         let results: Vec<u64> = done.results.into_iter().map(Option::unwrap).collect();
         assert_eq!(results, (0..20).collect::<Vec<u64>>());
         assert!(done.error.is_none() && !done.stopped);
-        assert_eq!(*heard.begun.lock().unwrap(), [("runs".to_owned(), 200)]);
+        assert_eq!(*heard.begun.lock(), [("runs".to_owned(), 200)]);
         assert_eq!(heard.units.load(Ordering::Relaxed), 200, "each job counts for its units, once");
         assert_eq!(heard.finished.load(Ordering::Relaxed), 20);
         assert_eq!(heard.ended.load(Ordering::Relaxed), 1);

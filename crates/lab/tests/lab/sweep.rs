@@ -10,6 +10,7 @@ use airlane_lab::pool::{Progress, Stop};
 use airlane_lab::request::{Captures, Common, Outcome, SweepRequest};
 use airlane_lab::summary::{RunInfo, Summary};
 use airlane_lab::{LabError, sweep};
+use parking_lot::Mutex;
 
 /// Two schemes, two cells, two seeds: eight runs.
 const SWEEP: &str = r#"
@@ -110,11 +111,11 @@ impl Progress for StopAfter {
 
 /// The title that stands above the work.
 #[derive(Default)]
-struct Title(std::sync::Mutex<String>);
+struct Title(Mutex<String>);
 
 impl Progress for Title {
     fn begin(&self, what: &str, _units: u64) {
-        *self.0.lock().unwrap() = what.to_owned();
+        *self.0.lock() = what.to_owned();
     }
     fn advance(&self, _units: u64) {}
     fn finished(&self, _label: &str) {}
@@ -211,7 +212,7 @@ fn a_sweep_that_was_stopped_goes_on_to_the_same_bytes() {
         let told = format!("{after} of 8 runs were there from before.");
         assert!(outcome.line.contains(&told), "{}", outcome.line);
         let above = format!("sweep small, {after} of 8 runs from before");
-        assert_eq!(*title.0.lock().unwrap(), above);
+        assert_eq!(*title.0.lock(), above);
         assert_eq!(folder.info(&out).runs_reused, after);
         folder.assert_same("whole", &out);
     }

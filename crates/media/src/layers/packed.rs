@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use airlane_base::InputError;
+use parking_lot::Mutex;
 
 use super::{LayeredVideo, QualityTable, table};
 
@@ -87,7 +87,7 @@ impl<F: Read + Seek> Packed<F> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let begin = *self.frames.get(encoding).and_then(|f| f.get(place)).ok_or_else(missing)?;
         // Of a reader that panicked only the place in the file is left, which is set anew.
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         file.seek(SeekFrom::Start(begin))?;
         let layers = self.table.encodings[encoding].frames[place].iter().map(|layer| {
             let mut bytes = vec![0; layer.bytes as usize];

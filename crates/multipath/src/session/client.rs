@@ -1,6 +1,6 @@
 //! The client of a session: it has the interfaces, keeps a subflow over each, and opens streams.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
@@ -8,6 +8,7 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle, Watched};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::MultipathStream;
 use crate::error::MultipathError;
@@ -178,7 +179,7 @@ impl Drop for Session {
 
 impl Shared {
     fn interface(&self, number: usize) -> MutexGuard<'_, InterfaceState> {
-        self.interfaces[number].lock().unwrap_or_else(PoisonError::into_inner)
+        self.interfaces[number].lock()
     }
 }
 
@@ -445,7 +446,7 @@ impl Interface {
 
     /// The other end is of this incarnation.
     fn meet(&self, incarnation: u64) {
-        let mut known = self.shared.incarnation.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.shared.incarnation.lock();
         let before = known.replace(incarnation);
         if before.is_some_and(|before| before != incarnation) {
             self.shared.streams.on_restart();

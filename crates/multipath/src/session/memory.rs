@@ -1,6 +1,8 @@
 //! Memory for streams: bounded for each, for those of a session, and for all of them together.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Memory that any stream has, bytes in each direction.
 pub(crate) const MIN_BYTES: u64 = 256 << 10;
@@ -56,7 +58,7 @@ impl MemoryPool {
     }
 
     fn left(&self) -> MutexGuard<'_, Left> {
-        self.0.left.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.left.lock()
     }
 
     /// Memory for another stream; `None` if there are too many. It is `wanted`, as far as there is so

@@ -1,12 +1,13 @@
 //! The server of sessions: it accepts subflows and joins those of each session.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
+use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt;
 
 use crate::MultipathStream;
@@ -106,7 +107,7 @@ impl SessionServer {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionKey, KnownSession>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock()
     }
 
     /// Serves a subflow until it ends; returns why it did.

@@ -1,7 +1,7 @@
 //! The streams of a session at one end, and the subflows that carry them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
@@ -9,6 +9,7 @@ use airlane_congestion::Group;
 use airlane_fbdt::Preference;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::MultipathStream;
 use crate::error::{MultipathError, Reason};
@@ -81,7 +82,7 @@ impl Streams {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     /// The subflows, by interface.

@@ -1,9 +1,9 @@
 //! Liveness of a subflow: when something last came, and the round trips of pings.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use airlane_base::Time;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Liveness of one subflow.
 pub(crate) struct Liveness(Mutex<State>);
@@ -33,7 +33,7 @@ impl Liveness {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Something came, on the low-latency channel or on the other.

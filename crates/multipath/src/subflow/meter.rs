@@ -1,11 +1,11 @@
 //! Rate limit and credit of a subflow at the end that sends.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_runtime::Timer;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::subflow::frame::{HEADER_BYTES, MAX_SEGMENT_BYTES};
 
@@ -56,7 +56,7 @@ impl Meter {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Number of bytes that were sent, or are being sent.

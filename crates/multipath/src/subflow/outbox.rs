@@ -4,9 +4,9 @@
 //! Their number is bounded, for the other end may ask again and again and never read an answer.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::{Bytes, BytesMut};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 /// Frames that wait at most. An end that keeps to the protocol has no more streams open than a
@@ -28,7 +28,7 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     fn waiting(&self) -> MutexGuard<'_, VecDeque<Bytes>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// Appends a frame, or several that belong together.

@@ -2,11 +2,12 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{BufMut, Bytes, BytesMut};
+use parking_lot::Mutex;
 
 use crate::error::MultipathError;
 use crate::subflow::channel::{Channel, Channels};
@@ -135,7 +136,7 @@ impl PendingConnections {
     /// during the time for which they wait.
     pub fn join(self: &Arc<Self>, connection: SubflowConnection) -> Option<Channels> {
         let subflow = (connection.peer, connection.nonce);
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         if let Some(first) = waiting.remove(&subflow) {
             return Channels::of(first, connection);
         }
@@ -145,7 +146,7 @@ impl PendingConnections {
         self.runtime.spawn("half a subflow", async move {
             timeout.await;
             if let Some(pending) = pending.upgrade() {
-                pending.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&subflow);
+                pending.waiting.lock().remove(&subflow);
             }
         });
         None

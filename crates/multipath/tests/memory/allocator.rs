@@ -2,7 +2,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// The system's allocator, and what is allocated.
 pub struct Counting {
@@ -44,7 +45,7 @@ unsafe impl GlobalAlloc for Counting {
 
 /// Keeps other tests of the program from running meanwhile.
 pub fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+    ONE_AT_A_TIME.lock()
 }
 
 /// What was allocated when a measurement began.

@@ -10,6 +10,7 @@ use airlane_multipath::{
 use airlane_multipath::{MultipathError, MultipathStream};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::{Bytes, BytesMut};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::world::{Scene, mbps, scene};
@@ -118,12 +119,12 @@ fn with<F: Future<Output = ()> + Send + 'static>(test: impl FnOnce(Ends) -> F + 
         scene(vec![mbps(50.0)], Duration::from_millis(10));
     let ended = world.run(async move {
         let (opened, on_stream) = oneshot::channel();
-        let opened = std::sync::Mutex::new(Some(opened));
+        let opened = Mutex::new(Some(opened));
         let acceptor = SessionServer::new(
             server.clone(),
             SessionLimits::default(),
             move |stream: AcceptedStream| {
-                let opened = opened.lock().unwrap().take();
+                let opened = opened.lock().take();
                 opened.expect("the stream begins once").send(stream.stream).unwrap();
             },
         );

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use airlane_wifi::Heard;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Records at most that nobody has taken; older ones are forgotten.
 const MAX_RECORDS: usize = 1 << 16;
@@ -29,8 +30,8 @@ impl Ears {
         records.push_back(heard);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Heard>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Heard>> {
+        self.0.lock()
     }
 }
 

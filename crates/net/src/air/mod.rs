@@ -38,9 +38,10 @@ mod scene;
 mod scheduler;
 mod window;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use airlane_base::{Packet, Rate, Seed, Time};
 use airlane_wifi::{Address, Heard};
 
@@ -144,7 +145,7 @@ impl Air {
 
     /// Nothing inside can panic with the lock held and leave what others could misread.
     fn medium(&self) -> MutexGuard<'_, Medium> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What Cupid's estimator makes of what the radios of the medium hear.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Seed, Time};
@@ -8,6 +8,7 @@ use airlane_cupid::{Estimator, EstimatorOptions};
 use airlane_net::air::{Air, ApConfig, ChannelConfig, RateControl};
 use airlane_net::{Direction, Node};
 use airlane_wifi::{FrameKind, Heard, What};
+use parking_lot::Mutex;
 
 use crate::air::{ap, saturate, station};
 
@@ -60,12 +61,12 @@ fn a_monitor_misses_nothing_and_changes_nothing() {
         let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
         if has_monitor {
             let sink = heard.clone();
-            air.monitor(move |record| sink.lock().unwrap().push(record.clone()));
+            air.monitor(move |record| sink.lock().push(record.clone()));
         }
         let ways: Vec<_> =
             stations.iter().flat_map(|s| Direction::BOTH.map(|way| (*s, way))).collect();
         let came = saturate(&mut air, &ways, 1_500, span);
-        let heard = heard.lock().unwrap().clone();
+        let heard = heard.lock().clone();
         (came, air.airtime(), heard)
     };
     let (with, without) = (run(true), run(false));
@@ -97,7 +98,7 @@ fn of_a_station_that_leaves_while_it_sends_a_monitor_hears_that_the_air_was_busy
     let leaver = air.add_station(point, station(50.0));
     let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
     let sink = heard.clone();
-    air.monitor(move |record| sink.lock().unwrap().push(record.clone()));
+    air.monitor(move |record| sink.lock().push(record.clone()));
     let span = Duration::from_millis(50);
     saturate(&mut air, &[(leaver, Direction::Up)], 1_500, span);
     let own = air.addresses(leaver).0;
@@ -105,13 +106,13 @@ fn of_a_station_that_leaves_while_it_sends_a_monitor_hears_that_the_air_was_busy
         What::Frames { frames, .. } => frames[0].transmitter == Some(own),
         _ => false,
     };
-    assert!(heard.lock().unwrap().iter().any(is_own));
-    heard.lock().unwrap().clear();
+    assert!(heard.lock().iter().any(is_own));
+    heard.lock().clear();
     air.leave(leaver, &mut Vec::new());
     while let Some(at) = air.next_event() {
         air.poll(at, &mut Vec::new());
     }
-    let rest = heard.lock().unwrap();
+    let rest = heard.lock();
     assert!(!rest.iter().any(is_own), "{rest:?}");
     // Of what it was sending, that the air was busy; and an answer to what it had sent before.
     let is_answer = |record: &Heard| match &record.what {

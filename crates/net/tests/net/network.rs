@@ -1,6 +1,6 @@
 //! The network as a whole against closed forms.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::packet;
@@ -9,6 +9,7 @@ use airlane_net::{
     Dumbbell, Hop, Limit, Network, Observer, Port, QueueSpec, Record, RouteError, SendJitter,
     SerialLink, Step,
 };
+use parking_lot::Mutex;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -173,7 +174,7 @@ impl Observer for Notes {
             Hop::Host(h) => format!("host {}", h.0),
             Hop::Node(n, _) => format!("node {} holds {:?}", n.0, r.held),
         };
-        self.0.lock().unwrap().push(format!("{us} {:?} at {at}: {}", r.fate, r.packet.id));
+        self.0.lock().push(format!("{us} {:?} at {at}: {}", r.fate, r.packet.id));
     }
 }
 
@@ -194,7 +195,7 @@ fn an_observer_sees_every_hop_and_changes_nothing() {
             d.network.send(Time::ZERO, packet(s, c, 1_000));
         }
         run(&mut d.network);
-        (list.lock().unwrap().clone(), d.network.packet_hash())
+        (list.lock().clone(), d.network.packet_hash())
     };
     let (seen, hash) = run(true);
     assert_eq!(

@@ -1,7 +1,7 @@
 //! What is known of a link beforehand from its supply.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::numbered;
@@ -9,6 +9,7 @@ use airlane_base::{Packet, Rate, Time};
 use airlane_net::{
     Capacity, Dequeued, DropTail, Dropped, Opportunities, Port, Queue, RateProfile, Supply,
 };
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
 fn supply() -> impl Strategy<Value = Supply> {
@@ -43,7 +44,7 @@ impl Queue for Noting {
     fn dequeue(&mut self, now: Time, _: &mut Vec<Dropped>) -> Dequeued {
         let packet = self.waiting.pop_front();
         if packet.is_some() {
-            self.begins.lock().unwrap().push(now);
+            self.begins.lock().push(now);
         }
         packet.into()
     }
@@ -83,7 +84,7 @@ proptest! {
             while link.poll(at, &mut drops).is_some() {}
         }
         let said: Vec<Time> = supply.services(offset, from, bytes).take(200).collect();
-        prop_assert_eq!(&*begins.lock().unwrap(), &said);
+        prop_assert_eq!(&*begins.lock(), &said);
     }
 
     /// What a supply says beforehand is what its link counts, at any offset and after any number of

@@ -1,8 +1,8 @@
 //! Clients whose address changes under their connections.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::*;
@@ -12,6 +12,7 @@ use airlane_quic::{Cipher, ControllerFactory, TransportConfig};
 use airlane_runtime::virtual_time::{Fabric, World};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
+use parking_lot::Mutex;
 
 /// What the servers see of the client at a time; `None`: nothing, and nothing comes to it.
 type Seems = fn(SocketAddr, Time) -> Option<SocketAddr>;
@@ -37,11 +38,11 @@ impl Fabric for Nat {
             let Some(src) = (self.seems)(packet.src, now) else { return };
             packet.src = src;
             if src == VICTIM.into() {
-                self.victim.lock().unwrap().0 += packet.payload.len() as u64;
+                self.victim.lock().0 += packet.payload.len() as u64;
             }
         } else {
             if packet.dst == VICTIM.into() {
-                self.victim.lock().unwrap().1 += packet.payload.len() as u64;
+                self.victim.lock().1 += packet.payload.len() as u64;
                 return;
             }
             if (self.seems)(self.client, now) != Some(packet.dst) {
@@ -179,7 +180,7 @@ impl Controller for Rounds {
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(sample) = ack.sample.filter(|s| s.prior_delivered >= self.next) {
             self.next = sample.delivered;
-            self.began.lock().unwrap().push(ack.now);
+            self.began.lock().push(ack.now);
         }
         self.bbr.on_ack(ack);
     }
@@ -227,7 +228,7 @@ fn rounds_go_on_when_a_nat_gives_the_client_another_port() {
             assert_eq!(recv_bulk(&to_server).await.unwrap(), 3_000_000);
         })
         .unwrap();
-    let began = began.lock().unwrap();
+    let began = began.lock();
     // The acknowledgements of a round trip are lost, and one more passes before the new path has
     // delivered anything; then it is a round per round trip again.
     let (from, to) = (Time::from_millis(1_650), Time::from_millis(2_150));
@@ -307,7 +308,7 @@ fn a_client_that_moves_to_and_fro_does_not_have_others_flooded() {
             client.sleep_until(Time::from_millis(20_000)).await;
         })
         .unwrap();
-    let (came, went) = *victim.lock().unwrap();
+    let (came, went) = *victim.lock();
     // Six moves are free in 20 s, of two datagrams of 1200 bytes each.
     assert!(came > 10_000 && went <= 3 * came + 6 * 2_400, "{went} bytes for {came}");
     assert!(went < 4 * came, "{went} bytes for {came}");

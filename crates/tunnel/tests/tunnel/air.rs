@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Seed;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use parking_lot::Mutex;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -52,7 +53,7 @@ impl Air {
         runtime.spawn("air", async move {
             while let Ok((near, from)) = listener.accept().await {
                 let state = {
-                    let mut known = known.lock().unwrap();
+                    let mut known = known.lock();
                     known
                         .entry(from.ip())
                         .or_insert_with(|| watch::Sender::new(Interface::Up))
@@ -66,7 +67,7 @@ impl Air {
 
     /// From now on the interface at `address` is like this.
     pub fn set(&self, address: IpAddr, interface: Interface) {
-        let mut interfaces = self.interfaces.lock().unwrap();
+        let mut interfaces = self.interfaces.lock();
         interfaces
             .entry(address)
             .or_insert_with(|| watch::Sender::new(interface))
@@ -127,11 +128,7 @@ async fn relay(
 ) {
     let near = Arc::new(near);
     let is_up = move |ip: IpAddr| {
-        interfaces
-            .lock()
-            .unwrap()
-            .get(&ip)
-            .is_none_or(|interface| *interface.borrow() == Interface::Up)
+        interfaces.lock().get(&ip).is_none_or(|interface| *interface.borrow() == Interface::Up)
     };
     let is_up = Arc::new(is_up);
     let mut senders: BTreeMap<SocketAddr, Arc<UdpSocket>> = BTreeMap::new();

@@ -61,11 +61,12 @@ mod token;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_minerva::{Progress, Update};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::events::{Carrier, ClientConnection};
 use super::provider::{Cohort, SessionPolicy, WeightPolicy};
@@ -571,6 +572,6 @@ impl SharedSessions {
     /// Locks them. The lock must not be held across an `await`.
     pub fn lock(&self) -> MutexGuard<'_, Sessions> {
         // A task that panicked does not end the sessions of others.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -5,11 +5,12 @@
 //! which it had data to send. The connection measures both for all sessions together;
 //! [`Shares::divide_progress`] divides them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_minerva::{Minerva, Progress, Request, SentCurve, Update, Watching};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::super::viewer::Viewer;
 use super::delivery_tracker::{Activity, DeliveryTracker, Taken};
@@ -86,7 +87,7 @@ impl ConnectionShares {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Shares> {
         // A task that panicked does not end the sessions of others.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// When [`Self::poll`] wants to be called next.

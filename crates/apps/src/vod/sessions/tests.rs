@@ -693,7 +693,7 @@ fn threads_that_ask_poll_and_disconnect_leave_sessions_and_shares_in_agreement()
     let connect =
         |shared: &SharedSessions| shared.lock().on_connect(peer(), Carrier::Http3, Some(3.0)).id;
     let open = Mutex::new([(); 3].map(|()| connect(&shared)));
-    let connection = |n: u64| open.lock().unwrap()[n as usize % 3];
+    let connection = |n: u64| open.lock()[n as usize % 3];
     let ask_often = |offset: u64| {
         for n in 0..ROUNDS {
             let id = ["a", "b", "c", "d"][(n * 7 + offset) as usize % 4];
@@ -721,7 +721,7 @@ fn threads_that_ask_poll_and_disconnect_leave_sessions_and_shares_in_agreement()
             let gone = connection(n);
             shared.lock().on_disconnect(gone);
             let new = connect(&shared);
-            open.lock().unwrap()[n as usize % 3] = new;
+            open.lock()[n as usize % 3] = new;
         }
     };
     std::thread::scope(|scope| {
@@ -730,10 +730,10 @@ fn threads_that_ask_poll_and_disconnect_leave_sessions_and_shares_in_agreement()
         scope.spawn(poll_often);
         scope.spawn(reconnect_often);
     });
-    let acked = open.lock().unwrap().iter().map(|c| (*c, ROUNDS)).collect();
+    let acked = open.lock().iter().map(|c| (*c, ROUNDS)).collect();
     check(&shared.lock(), &acked);
     // Nothing keeps a session that is over.
-    for connection in *open.lock().unwrap() {
+    for connection in *open.lock() {
         shared.lock().on_disconnect(connection);
     }
     expire(&mut shared.lock(), at(20 * ROUNDS + 61));

@@ -1,7 +1,6 @@
 //! What the parts of a soak share: the server, its addresses, and the account of what happened.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_base::Seed;
@@ -9,6 +8,7 @@ use airlane_daemon::client::{Client, Speak, Url};
 use airlane_quic::Trust;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
+use parking_lot::Mutex;
 use rustix::process::Signal;
 
 use super::Plan;
@@ -79,7 +79,7 @@ impl World {
 
     /// Notes something.
     pub(super) fn note<T>(&self, note: impl FnOnce(&mut Account) -> T) -> T {
-        note(&mut self.account.lock().unwrap_or_else(PoisonError::into_inner))
+        note(&mut self.account.lock())
     }
 
     /// Notes that something failed.

@@ -3,7 +3,7 @@
 
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::bulk;
@@ -11,6 +11,7 @@ use airlane_base::Time;
 use airlane_quality::stats;
 use airlane_report::model::{Better, Column, Table};
 use airlane_runtime::RuntimeExt;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::error::LabError;
@@ -112,7 +113,7 @@ impl Cast for Callers {
                         bulk::fetch(&client, pair.address, bytes, Some(end), got.clone()).await;
                     if done.is_ok() && got.bytes() == bytes {
                         let took_s = (clock.now() - began).as_secs_f64();
-                        took.lock().unwrap_or_else(PoisonError::into_inner).push(took_s);
+                        took.lock().push(took_s);
                     }
                 }
             });
@@ -158,9 +159,7 @@ struct Roles(Vec<(String, Arc<Mutex<Vec<f64>>>)>);
 
 impl Running for Roles {
     fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
-        let all = self.0.into_iter().map(|(name, took_s)| {
-            (name, took_s.lock().unwrap_or_else(PoisonError::into_inner).clone())
-        });
+        let all = self.0.into_iter().map(|(name, took_s)| (name, took_s.lock().clone()));
         let output = Output(all.collect());
         Box::pin(async { Box::new(output) as Box<dyn Part> })
     }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use airlane_apps::tiles::{self, PlannerConfig, SentGop, Show, ShownGop};
 use airlane_base::Time;
 use airlane_multipath::{MultipathStream, StreamConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::content::Watched;
@@ -49,11 +50,11 @@ impl<T> Noted<T> {
     }
 
     fn add(&self, one: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+        self.0.lock().push(one);
     }
 
     fn take(&self) -> Vec<T> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 }
 
@@ -146,7 +147,7 @@ fn watch(
         client.sleep_until(begin).await;
         let failure = match opener.open() {
             Ok((_session, stream)) => {
-                *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream.clone());
+                *keep.lock() = Some(stream.clone());
                 let note = |gop| shown.add((client.now(), gop));
                 let result = tokio::select! {
                     biased;
@@ -170,7 +171,7 @@ impl Running for Roles {
             for session in self.0 {
                 // Its task cannot be gone: a panic would have ended the world.
                 let Ok(failure) = session.ended.await else { continue };
-                let client = session.client.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let client = session.client.lock().take();
                 let counts = client.map(|stream| stream.counts()).unwrap_or_default();
                 let radios = session.radios.into_iter().map(|radio| {
                     let Radio { name, used } = radio;

@@ -1,11 +1,12 @@
 //! The roles: an end that sends and one that receives per tunnel, and a connection over each radio
 //! that the scheme uses.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use airlane_base::{Histogram, Time};
 use airlane_multipath::{MultipathStream, StreamConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::samples::{self, Held, Samples};
@@ -71,7 +72,7 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
         let (written, source, clock) = (written.clone(), source.clone(), ends.pair.server.clone());
         move |stream: MultipathStream| {
             let stream = Arc::new(stream);
-            *lock(&source) = Some(stream.clone());
+            *source.lock() = Some(stream.clone());
             let (written, clock_) = (written.clone(), clock.clone());
             clock.spawn("tunnel source", async move {
                 // An error says that the other end is gone, which tells why itself.
@@ -92,8 +93,8 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     let (clock, before, stream) = (pair.client.clone(), waited_before.clone(), sink.clone());
     pair.client.spawn("tunnel count", async move {
         clock.sleep_until(counted_from).await;
-        if let Some(stream) = &*lock(&stream) {
-            *lock(&before) = stream.waited();
+        if let Some(stream) = &*stream.lock() {
+            *before.lock() = stream.waited();
         }
     });
     Ok(Started {
@@ -124,7 +125,7 @@ fn receive(
         client.sleep_until(begin).await;
         let failure = match opener.open() {
             Ok((_session, stream)) => {
-                *lock(&keep) = Some(stream.clone());
+                *keep.lock() = Some(stream.clone());
                 let result = tokio::select! {
                     biased;
                     () = client.sleep_until(end) => Ok(()),
@@ -140,10 +141,6 @@ fn receive(
     ended
 }
 
-fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Running for Roles {
     fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         Box::pin(async {
@@ -151,9 +148,9 @@ impl Running for Roles {
             for tunnel in self.0 {
                 // Its task cannot be gone: a panic would have ended the world.
                 let Ok((end, failure)) = tunnel.ended.await else { continue };
-                let waited = lock(&tunnel.sink).as_ref().map(|stream| stream.waited());
-                let waited = waited.unwrap_or_default().since(&lock(&tunnel.waited_before));
-                let counts = |end: &Held| lock(end).take().map(|s| s.counts()).unwrap_or_default();
+                let waited = tunnel.sink.lock().as_ref().map(|stream| stream.waited());
+                let waited = waited.unwrap_or_default().since(&tunnel.waited_before.lock());
+                let counts = |end: &Held| end.lock().take().map(|s| s.counts()).unwrap_or_default();
                 let (came, sent) = (counts(&tunnel.sink), counts(&tunnel.source).sent);
                 let radios = tunnel.radios.into_iter().map(|Radio { name, used }| {
                     let Some((number, tap)) = used else {
@@ -173,7 +170,7 @@ impl Running for Roles {
                     memory: tunnel.memory,
                     distinct_bytes: sent.distinct_bytes,
                     redundant_bytes: sent.redundant_bytes,
-                    samples: std::mem::take(&mut *lock(&tunnel.samples)),
+                    samples: std::mem::take(&mut *tunnel.samples.lock()),
                     failure,
                     radios: radios.collect(),
                 });

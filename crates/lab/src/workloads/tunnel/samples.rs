@@ -1,11 +1,12 @@
 //! What waits for what in a tunnel, sampled while it runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_multipath::MultipathStream;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use parking_lot::Mutex;
 
 /// Time between samples.
 pub(super) const EVERY: Duration = Duration::from_millis(100);
@@ -37,7 +38,7 @@ pub(super) fn start(clock: &RuntimeHandle, source: &Held, sink: &Held, end: Time
         while runtime.now() < end {
             runtime.sleep(EVERY).await;
             let of = |end: &Held| {
-                let end = end.lock().unwrap_or_else(PoisonError::into_inner);
+                let end = end.lock();
                 end.as_ref().map(|stream| stream.counts())
             };
             if let (Some(source), Some(sink)) = (of(&source), of(&sink)) {
@@ -47,7 +48,7 @@ pub(super) fn start(clock: &RuntimeHandle, source: &Held, sink: &Held, end: Time
                     head: source.head,
                     met: source.met,
                 };
-                into.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
+                into.lock().push(sample);
             }
         }
     });

@@ -1,12 +1,11 @@
 //! A body that is sent over several paths as fast as they take it, and checked where it arrives.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use airlane_apps::RoleError;
 use airlane_apps::content::Pattern;
 use airlane_base::Time;
 use airlane_multipath::{MultipathError, MultipathStream};
 use airlane_runtime::RuntimeHandle;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Bytes that are written at once.
 const PIECE_BYTES: u64 = 64 << 10;
@@ -36,7 +35,7 @@ impl Passed {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(u64, Time)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

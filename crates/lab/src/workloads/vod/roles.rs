@@ -1,7 +1,7 @@
 //! The roles: an origin and a player each.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_apps::cmcd::Cmcd;
@@ -12,6 +12,7 @@ use airlane_base::Time;
 use airlane_minerva::Update;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeExt;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::drawn::{Drawn, Watched};
@@ -46,7 +47,7 @@ impl OriginEvents for Seen {
     }
 
     fn weight_set(&self, _: &ClientConnection, _: &str, update: &Update) {
-        self.updates.lock().unwrap_or_else(PoisonError::into_inner).push(*update);
+        self.updates.lock().push(*update);
     }
 }
 
@@ -69,7 +70,7 @@ impl Running for Roles {
             for Role { name, session, seen } in self.roles {
                 // Its task cannot be gone: a panic would have ended the world.
                 let Ok(session) = session.await else { continue };
-                let mut updates = seen.updates.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut updates = seen.updates.lock();
                 viewers.push(ViewerOutput {
                     name,
                     model: session.model,

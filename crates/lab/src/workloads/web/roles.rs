@@ -1,14 +1,15 @@
 //! The roles: servers, and a client that calls one of them for each transfer.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use airlane_apps::bulk;
 use airlane_base::{Rng, Time};
 use airlane_quic::Endpoint;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
+use parking_lot::Mutex;
 use rand::RngExt;
 
 use super::{Entry, EntryOutput, Output, Traffic};
@@ -28,7 +29,7 @@ struct Counted {
 
 impl Counted {
     fn output(&self, name: String) -> EntryOutput {
-        let took_s = self.took_s.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let took_s = self.took_s.lock().clone();
         EntryOutput {
             name,
             started: self.started.load(Ordering::Relaxed),
@@ -105,7 +106,7 @@ async fn offer(
             seen.received_bytes.fetch_add(received.bytes(), Ordering::Relaxed);
             if result.is_ok() && received.bytes() == bytes {
                 let took = (clock.now() - at).as_secs_f64();
-                seen.took_s.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+                seen.took_s.lock().push(took);
             }
         });
     }

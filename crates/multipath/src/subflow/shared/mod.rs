@@ -4,8 +4,8 @@ mod receive;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use airlane_base::Time;
@@ -13,6 +13,7 @@ use airlane_fbdt::Preference;
 use airlane_quic::ControlHandle;
 use airlane_runtime::{RuntimeHandle, Watched};
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::engine::Outgoing;
@@ -136,7 +137,7 @@ impl Subflow {
     }
 
     fn carried(&self) -> MutexGuard<'_, BTreeMap<u32, (Shared, PathKey)>> {
-        self.carried.lock().unwrap_or_else(PoisonError::into_inner)
+        self.carried.lock()
     }
 
     pub(crate) fn counts(&self) -> SubflowCounts {

@@ -2,7 +2,7 @@
 //! waits to be sent (`docs/awstream.md`).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::live::{LayerSet, LiveError, awstream};
@@ -10,10 +10,11 @@ use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
 use airlane_media::layers::SingleEncoding;
 use airlane_runtime::RuntimeExt;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Noted, Scene, lock};
+use super::{Ending, Noted, Scene};
 use crate::error::LabError;
 use crate::world::{FlowSample, Stage, Tap};
 
@@ -36,7 +37,7 @@ struct Known {
 
 impl Noted for Known {
     fn frames(&self) -> Vec<FrameRecord> {
-        let both = lock(&self.both);
+        let both = self.both.lock();
         let frames = both.sent.iter().map(|sent| {
             let came = both.came.get(&sent.frame).copied();
             let fate = came.map_or(Fate::DroppedThere(None), Fate::Came);
@@ -79,7 +80,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
         let bytes = |frame, before| sizes.bytes(frame, before);
-        let note = |frame| lock(&noted).sent.push(frame);
+        let note = |frame| noted.lock().sent.push(frame);
         // An error says that the client is gone, which tells why itself.
         drop(awstream::serve_one(&connection, whole, bytes, frame_time, end, note).await);
     });
@@ -91,7 +92,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         let watched = async {
             let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
             awstream::receive(&connection, |layer| {
-                lock(&noted).came.insert(layer.header.frame, layer.at);
+                noted.lock().came.insert(layer.header.frame, layer.at);
             })
             .await?;
             Err::<(), _>(LiveError::Ended)

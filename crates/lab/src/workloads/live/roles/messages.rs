@@ -1,7 +1,7 @@
 //! Streams over the media path.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::live::wire::{Answer, Coding};
@@ -16,11 +16,12 @@ use airlane_messages::{ReceiveLimits, SendOptions};
 use airlane_octopus::{Capacity, Options};
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::records::{self, FrameRecord};
 use super::super::{Marks, Video};
-use super::{Ending, Noted, Scene, lock};
+use super::{Ending, Noted, Scene};
 use crate::error::LabError;
 use crate::scenario::ControllerConfig;
 use crate::world::{FlowSample, Stage, Tap};
@@ -49,7 +50,7 @@ struct Known {
 
 impl Noted for Known {
     fn frames(&self) -> Vec<FrameRecord> {
-        let Both { sent, dropped, received } = &*lock(&self.both);
+        let Both { sent, dropped, received } = &*self.both.lock();
         records::of_layers(sent, dropped, received, self.video, &self.clip)
     }
 
@@ -92,7 +93,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     let (clock, to, note) = (pair.client.clone(), pair.address, both.clone());
     pair.client.spawn("live client", async move {
         clock.sleep_until(begin).await;
-        let note = |layer| lock(&note).received.push(layer);
+        let note = |layer| note.lock().received.push(layer);
         let result = tokio::select! {
             biased;
             () = clock.sleep_until(end) => Ok(()),
@@ -144,7 +145,7 @@ impl Sender {
         self.tap.connect_path(&path);
         let encoder = self.encoder(&path);
         let note = |noted| {
-            let mut both = lock(&self.both);
+            let mut both = self.both.lock();
             match noted {
                 LiveNoted::Sent(frame) => both.sent.push(frame),
                 LiveNoted::Dropped { message, at } => {

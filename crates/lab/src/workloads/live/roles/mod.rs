@@ -7,7 +7,7 @@ mod single;
 mod vivo;
 mod webrtc;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
@@ -93,10 +93,6 @@ fn start_one(
         Transport::WebRtc => webrtc::start(scene, &name, stage)?,
     };
     Ok(Started { name, counted_from, end, ended, noted })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Running for Roles {

@@ -2,7 +2,7 @@
 //! one quality and sent only if it fits.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::live::wire::LayerHeader;
@@ -10,11 +10,12 @@ use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_media::layers::{SingleEncoding, SingleFrame, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_salsify::{Ask, Config, Delivered, Estimator, Frame, FrameSource, Mode, SproutConfig};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::{Transport, Video};
 use super::single::{Both, Captured, Known};
-use super::{Ending, Scene, lock};
+use super::{Ending, Scene};
 use crate::error::LabError;
 use crate::world::Stage;
 
@@ -77,10 +78,10 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     pair.client.spawn("salsify receiver", async move {
         clock.sleep_until(begin).await;
         let noted = both.clone();
-        let sink = move |frame: Delivered| lock(&noted).show(&frame.data, frame.at);
+        let sink = move |frame: Delivered| noted.lock().show(&frame.data, frame.at);
         let failure = tokio::select! {
             biased;
-            () = clock.sleep_until(end) => lock(&both).problem.take(),
+            () = clock.sleep_until(end) => both.lock().problem.take(),
             result = airlane_salsify::receive(receiver, &clock, to, sender_at, sink) => {
                 result.err().map(|e| e.to_string())
             }
@@ -152,7 +153,7 @@ impl FrameSource for Source {
         let before = self.sent.filter(|_| ask.reference.is_some());
         let encoded = self.sizes.fit(number, before, ask.budget);
         let target_bps = Rate::of(ask.budget as u64, self.frame_time).as_f64();
-        lock(&self.both).captured.push(Captured { at: captured, target_bps, encoded });
+        self.both.lock().captured.push(Captured { at: captured, target_bps, encoded });
         let (bytes, _) = encoded?;
         self.sent = Some(number);
         let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };

@@ -1,15 +1,16 @@
 //! What is noted of streams of one layer, frame by frame.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::live::LayerSet;
 use airlane_apps::live::wire::LayerHeader;
 use airlane_base::Time;
+use parking_lot::Mutex;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Noted, lock};
+use super::Noted;
 use crate::world::{FlowSample, SAMPLE_EVERY};
 
 /// A frame that was captured.
@@ -53,7 +54,7 @@ pub(super) struct Known {
 
 impl Noted for Known {
     fn frames(&self) -> Vec<FrameRecord> {
-        let both = lock(&self.both);
+        let both = self.both.lock();
         // A frame that a later one was shown after, and that was not shown itself, will not be.
         let later = |n: u32| both.shown.range(n..).map(|(_, (at, _))| *at).min();
         let frames = both.captured.iter().zip(0_u32..).map(|(captured, number)| {
@@ -83,7 +84,7 @@ impl Noted for Known {
 
     /// What was sent and shown: these do not say what was acknowledged.
     fn samples(&self) -> Vec<FlowSample> {
-        let both = lock(&self.both);
+        let both = self.both.lock();
         let rtt_s = (self.rtt)().map(|rtt| rtt.as_secs_f64());
         let sent = |at: Time| {
             let frames = both.captured.iter().take_while(|frame| frame.at <= at);

@@ -2,7 +2,7 @@
 //! asks for (`docs/vivo.md`).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::live::vivo::{self, AskedFrame, Density, Offer, densities};
@@ -11,10 +11,11 @@ use airlane_apps::media_path::OpenError;
 use airlane_base::{Rate, Time};
 use airlane_media::clouds::CloudTable;
 use airlane_runtime::RuntimeExt;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Noted, Scene, lock};
+use super::{Ending, Noted, Scene};
 use crate::error::LabError;
 use crate::world::{FlowSample, Stage, Tap};
 
@@ -46,8 +47,8 @@ struct Known {
 
 impl Noted for Known {
     fn frames(&self) -> Vec<FrameRecord> {
-        let both = lock(&self.both);
-        let Some(begin) = *lock(&self.begin) else { return Vec::new() };
+        let both = self.both.lock();
+        let Some(begin) = *self.begin.lock() else { return Vec::new() };
         let all = (0..).map(|n| (n, begin + self.frame_time * n));
         let frames = all.take_while(|(_, at)| *at < self.end).map(|(number, handed)| {
             let came = both.came.get(&number).copied();
@@ -131,7 +132,7 @@ pub(super) fn start(
     pair.server.spawn("vivo server", async move {
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
-        let note = |at| *lock(&began) = Some(at);
+        let note = |at| *began.lock() = Some(at);
         let bytes = |frame, level: u8| bytes_of(&table, frame, levels[usize::from(level)]);
         // An error says that the client is gone, which tells why itself.
         drop(vivo::serve_one(&connection, &offered, bytes, note).await);
@@ -144,10 +145,10 @@ pub(super) fn start(
         let watched = async {
             let connection = caller.connect(to, "live.airlane").await.map_err(OpenError::from)?;
             let came = |layer: ReceivedLayer| {
-                lock(&both).came.insert(layer.header.frame, layer.at);
+                both.lock().came.insert(layer.header.frame, layer.at);
             };
             let asked = |asked: AskedFrame| {
-                lock(&both).asked.insert(asked.frame, asked);
+                both.lock().asked.insert(asked.frame, asked);
             };
             vivo::watch(&connection, &offer, most, came, asked).await?;
             Err::<(), _>(LiveError::Ended)

@@ -1,7 +1,7 @@
 //! Streams over WebRTC (`docs/webrtc.md`): one layer, at the rate that its congestion control allows.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_apps::live::wire::LayerHeader;
@@ -9,10 +9,11 @@ use airlane_base::{Rate, Time};
 use airlane_media::layers::{LayeredVideo, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use airlane_webrtc::{Ask, CallConfig, Delivered, Frame, FrameSource, Protection};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::single::{Both, Captured, Known};
-use super::{Ending, Scene, lock};
+use super::{Ending, Scene};
 use crate::error::LabError;
 use crate::scenario::Cipher;
 use crate::world::Stage;
@@ -58,10 +59,10 @@ pub(super) fn start(
     pair.client.spawn("webrtc receiver", async move {
         clock.sleep_until(begin).await;
         let noted = both.clone();
-        let sink = move |frame: Delivered| lock(&noted).show(&frame.data, frame.at);
+        let sink = move |frame: Delivered| noted.lock().show(&frame.data, frame.at);
         let failure = tokio::select! {
             biased;
-            () = clock.sleep_until(end) => lock(&both).problem.take(),
+            () = clock.sleep_until(end) => both.lock().problem.take(),
             result = airlane_webrtc::receive(receiver, &clock, to, sink) => {
                 result.err().map(|e| e.to_string())
             }
@@ -110,7 +111,7 @@ impl FrameSource for Source {
             (bytes, frame.ssim_db)
         });
         let target_bps = ask.target.as_f64();
-        lock(&self.both).captured.push(Captured { at: captured, target_bps, encoded });
+        self.both.lock().captured.push(Captured { at: captured, target_bps, encoded });
         let (bytes, _) = encoded?;
         let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };
         Some(Frame { data: header.message(bytes as usize), key: ask.key, captured })
