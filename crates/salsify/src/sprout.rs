@@ -391,19 +391,6 @@ mod tests {
         assert!((sprout.mean() - before).abs() < 1.0, "{before} {}", sprout.mean());
     }
 
-    /// The time that libtest says it took is that of the tables and of 10 000 ticks with forecasts.
-    #[test]
-    #[ignore = "it is there to be timed"]
-    fn ten_thousand_ticks() {
-        let mut sprout = Sprout::new(&SproutConfig::default());
-        let mut sum = 0;
-        for tick in 0..10_000 {
-            sprout.tick(f64::from(tick % 20), TICK, true);
-            sum += usize::from(sprout.forecast()[9]);
-        }
-        assert!(sum > 0);
-    }
-
     #[test]
     fn nothing_that_comes_upsets_it() {
         let mut sprout = Sprout::new(&SproutConfig::default());

@@ -15,7 +15,7 @@ use airlane_net::Direction;
 use airlane_net::air::Held;
 use airlane_report::model::Cell;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 fn plan(set: &[&str]) -> Plan {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();

@@ -9,7 +9,7 @@ use airlane_lab::workload::RunResult;
 use airlane_lab::workloads::bulk;
 use airlane_lab::world::RunOutput;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 /// The built-in scenario with changes.
 fn plan(set: &[&str]) -> Plan {

@@ -3,44 +3,20 @@
 use std::path::Path;
 use std::time::Duration;
 
-use airlane_lab::plan::{Plan, RunKey};
-use airlane_lab::pool::{self, Job, Stop, Ticket};
+use airlane_lab::plan::Plan;
 use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
-use airlane_lab::workload::Stocks;
 use airlane_lab::workloads::bulk;
-use airlane_lab::world::{self, FlowSample, LinkSampleRow, Options, RunOutput, WayOutput};
+use airlane_lab::world::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
 use airlane_net::Direction::{self, Down};
+
+use crate::runs::{plan, run_one};
 
 /// Bytes of bodies per IP byte of full packets.
 const BODY: f64 = 0.96;
 
-/// The plan of a scenario's text.
-pub(crate) fn plan(text: &str, set: &[&str]) -> Plan {
-    let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
-    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &set).unwrap();
-    Plan::new(scenario, &Common::default()).unwrap()
-}
-
 fn run(plan: &Plan) -> RunOutput {
     run_one(plan, plan.runs().next().unwrap())
-}
-
-/// The output of one run of a plan.
-pub(crate) fn run_one(plan: &Plan, key: RunKey) -> RunOutput {
-    let stocks = Stocks::of_plan(plan).unwrap();
-    let job = Job {
-        label: plan.label(key),
-        seed: key.seed,
-        command: String::new(),
-        units: 1,
-        work: Box::new(|ticket: &Ticket<'_>| {
-            world::run(plan, &stocks, key, &Options::default(), ticket)
-        }),
-    };
-    let mut done = pool::run(vec![job], 1, "runs", &Stop::default(), &());
-    assert!(done.error.is_none(), "{:?}", done.error);
-    done.results.remove(0).unwrap()
 }
 
 fn built_in(name: &str, set: &[&str]) -> (Plan, RunOutput) {

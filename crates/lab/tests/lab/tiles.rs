@@ -7,7 +7,7 @@ use airlane_lab::request::Common;
 use airlane_lab::scenario::Scenario;
 use airlane_lab::workload::RunResult;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 fn plan(set: &[&str]) -> Result<Plan, String> {
     let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();

@@ -8,7 +8,7 @@ use airlane_lab::scenario::Scenario;
 use airlane_lab::workload::{ActorResult, Flow, RunResult};
 use airlane_lab::world::RunOutput;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 /// The results of the built-in scenario with these values, by scheme.
 fn results(set: &[&str]) -> Vec<(String, RunResult)> {

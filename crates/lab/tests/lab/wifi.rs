@@ -10,7 +10,7 @@ use airlane_lab::workloads::bulk;
 use airlane_net::air::{Burst, Motion, RateControl, Signal, Source};
 use airlane_wifi::Position;
 
-use crate::networks::run_one;
+use crate::runs::run_one;
 
 fn scenario(wifi: &str, rest: &str) -> Result<Scenario, String> {
     let text = format!(

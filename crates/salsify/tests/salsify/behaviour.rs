@@ -4,17 +4,12 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 use airlane_net::queue::Limit;
-use airlane_salsify::{Config, Estimator, Mode, SproutConfig};
+use airlane_salsify::{Estimator, Mode, SproutConfig};
 
 use crate::scene::{Outcome, Scene, run};
 
 fn sprout() -> Estimator {
     Estimator::Sprout(SproutConfig::default())
-}
-
-/// The share of frames that could be decoded.
-fn share(outcome: &Outcome) -> f64 {
-    outcome.frames.len() as f64 / outcome.sent.frames as f64
 }
 
 fn tuned() -> Estimator {
@@ -27,7 +22,7 @@ fn alone_it_fills_a_constant_link() {
         let outcome = run(&Scene::new(estimator));
         let (early, late) = (outcome.arrived(1, 10) / 6.0, outcome.arrived(10, 30) / 6.0);
         assert!(early > least && late > least, "{early} before 10 s, {late} after: {estimator:?}");
-        assert!(all_arrive(&outcome), "{}", share(&outcome));
+        assert!(all_arrive(&outcome), "{}", outcome.share());
         assert_eq!((outcome.sent.key_frames, outcome.sent.silences), (1, 0));
         assert!(outcome.delay_ms() < 75.0, "{} ms", outcome.delay_ms());
         let rtt = outcome.sent.rtt.unwrap().as_millis();
@@ -41,7 +36,7 @@ fn sprout_as_published_leaves_a_quarter_of_the_link() {
     let outcome = run(&Scene::new(sprout()));
     let late = outcome.arrived(10, 30) / 6.0;
     assert!((0.65..0.8).contains(&late), "{late}");
-    assert!(all_arrive(&outcome), "{}", share(&outcome));
+    assert!(all_arrive(&outcome), "{}", outcome.share());
 }
 
 #[test]
@@ -50,7 +45,7 @@ fn a_drop_of_capacity_lowers_the_budget_within_a_second() {
         let outcome = run(&Scene::new(estimator).step(15, 1.0));
         let (budget, late) = (outcome.budget(16, 17), outcome.decoded(20, 30));
         assert!(budget < 1.0 && late > least, "{budget}, then {late} of 1 Mbit/s: {estimator:?}");
-        assert!(all_arrive(&outcome), "{}", share(&outcome));
+        assert!(all_arrive(&outcome), "{}", outcome.share());
         let slow = outcome.frames.iter().find(|f| {
             f.captured.as_secs_f64() > 16.0 && (f.at - f.captured) > Duration::from_millis(150)
         });
@@ -85,14 +80,14 @@ fn loss_costs_the_frames_that_it_hits() {
             let outcome = run(&scene);
             let packets = outcome.sent.media.packets as f64 / outcome.sent.frames as f64;
             let whole = 0.98_f64.powf(packets);
-            let share = share(&outcome);
+            let share = outcome.share();
             assert!(share > 0.6 && share > whole - 0.06, "{share} of {packets} packets each");
             assert_eq!(outcome.sent.key_frames, 1);
             assert!(outcome.arrived(10, 30) > 5.2, "{}", outcome.arrived(10, 30));
             // Building on what was sent last, a lost frame costs all of the round trip after it.
             let mut bold = scene.clone();
             bold.config.cautious = Duration::ZERO;
-            assert!(self::share(&run(&bold)) < share - 0.15);
+            assert!(run(&bold).share() < share - 0.15);
         }
     }
 }
@@ -116,7 +111,7 @@ fn frames_of_a_fixed_size_come_less_often() {
         scene.config.mode = Mode::FrameRate;
         scene.coarsest = 16_667;
         let outcome = run(&scene);
-        assert!(all_arrive(&outcome), "{}", share(&outcome));
+        assert!(all_arrive(&outcome), "{}", outcome.share());
         assert!(outcome.frames.iter().all(|f| f.data.len() == 16_667));
         let (before, after) = (outcome.decoded(5, 15), outcome.decoded(20, 30));
         let least = if estimator == sprout() { 2.2 } else { 3.9 };
@@ -164,112 +159,3 @@ fn a_fast_path_carries_all_that_the_source_has() {
 fn all_arrive(outcome: &Outcome) -> bool {
     outcome.sent.lost_packets == 0 && outcome.frames.len() as u64 + 6 > outcome.sent.frames
 }
-
-/// `cargo test -p airlane-salsify -- --ignored --nocapture table`
-#[test]
-#[ignore = "it prints what docs/salsify.md tells"]
-fn table() {
-    for estimator in [Estimator::Own, sprout(), tuned()] {
-        println!("{estimator:?}");
-        println!("constant\n{}", run(&Scene::new(estimator)).table(30));
-        println!("1 Mbit/s from 15 s on\n{}", run(&Scene::new(estimator).step(15, 1.0)).table(30));
-        let outage = Scene::new(estimator).step(15, 0.0).step(17, 6.0).lasting(40);
-        println!("nothing from 15 to 17 s\n{}", run(&outage).table(40));
-        let lossy = Scene { loss: 0.02, ..Scene::new(estimator) };
-        println!("2 % lost\n{}", run(&lossy).table(30));
-    }
-}
-
-/// Sprout's share of the link from 10 to 30 s, by rate and round trip.
-/// `cargo test -p airlane-salsify -- --ignored --nocapture round_trips`
-#[test]
-#[ignore = "it prints what docs/salsify.md tells"]
-fn round_trips() {
-    for estimator in [sprout(), tuned()] {
-        println!("{estimator:?}");
-        for mbps in [0.5, 1.0, 2.0, 4.0, 6.0, 10.0] {
-            let mut line = format!("{mbps}:");
-            for rtt in [20, 40, 60, 80] {
-                let mut scene = Scene::new(estimator);
-                scene.steps[0].1 = Rate::from_mbps(mbps);
-                scene.rtt = Duration::from_millis(rtt);
-                line += &format!(" | {:.0}", run(&scene).arrived(10, 30) / mbps * 100.0);
-            }
-            println!("{line}");
-        }
-    }
-}
-
-/// Changes of rate every half second between 0.5 and 10 Mbit/s, and an outage of half a second.
-fn varying() -> Scene {
-    let mut scene = Scene::new(Estimator::Own);
-    scene.steps.clear();
-    let rates = [6.0, 4.0, 8.0, 10.0, 3.0, 1.0, 2.0, 5.0, 0.5, 4.0, 9.0, 7.0, 0.0, 3.0, 6.0, 2.0];
-    for half in 0..60 {
-        let rate = Rate::from_mbps(rates[half % rates.len()]);
-        scene.steps.push((Duration::from_millis(500) * half as u32, rate));
-    }
-    scene
-}
-
-/// For each estimator over each link: Mbit/s of frames decoded from 5 to 30 s, per cent of the frames,
-/// and ms from capture on, mean and 99th percentile.
-/// `cargo test -p airlane-salsify -- --ignored --nocapture grid`
-#[test]
-#[ignore = "it prints what docs/salsify.md tells"]
-fn grid() {
-    let mut configs = Vec::new();
-    for (delay, cautious) in [(75, 5), (100, 5), (150, 5), (200, 5), (100, 0), (100, 1)] {
-        let delay = Duration::from_millis(delay);
-        let cautious = Duration::from_secs(cautious);
-        configs.push(Config { delay, cautious, ..Config::new(Estimator::Own) });
-    }
-    for (noise, ahead) in [(200.0, 5), (200.0, 8), (100.0, 5)] {
-        for quantile in [0.05, 0.25, 0.5] {
-            let horizon = ahead + 5;
-            let sprout =
-                SproutConfig { noise, quantile, ahead, horizon, ..SproutConfig::default() };
-            configs.push(Config::new(Estimator::Sprout(sprout)));
-        }
-    }
-    let constant = |mbps, rtt| Scene {
-        steps: vec![(Duration::ZERO, Rate::from_mbps(mbps))],
-        rtt: Duration::from_millis(rtt),
-        ..Scene::new(Estimator::Own)
-    };
-    let scenes = [
-        constant(2.0, 60),
-        constant(6.0, 20),
-        constant(6.0, 60),
-        constant(6.0, 120),
-        constant(12.0, 60),
-        Scene::new(Estimator::Own).step(15, 1.0),
-        Scene::new(Estimator::Own).step(15, 0.0).step(17, 6.0),
-        varying(),
-        Scene { rtt: Duration::from_millis(120), ..varying() },
-        Scene { loss: 0.02, ..Scene::new(Estimator::Own) },
-    ];
-    for config in configs {
-        let mut line = match config.estimator {
-            Estimator::Own => format!("own {:?} {:?}", config.delay, config.cautious),
-            Estimator::Sprout(s) => format!("Sprout {} {} {}", s.noise, s.ahead, s.quantile),
-        };
-        for scene in &scenes {
-            // None of a claim's.
-            let of_seed =
-                |seed| Scene { seed: Seed(seed), config: config.clone(), ..scene.clone() };
-            let outcomes: Vec<Outcome> = (77..77 + DRAWS).map(|s| run(&of_seed(s))).collect();
-            let mean = |of: &dyn Fn(&Outcome) -> f64| {
-                outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64
-            };
-            let rate = mean(&|o| o.decoded(5, 30));
-            let frames = mean(&|o| share(o) * 100.0);
-            let (delay, p99) = (mean(&Outcome::delay_ms), mean(&Outcome::delay_p99_ms));
-            line += &format!(" | {rate:.2} {frames:.0} {delay:.0} {p99:.0}");
-        }
-        println!("{line}");
-    }
-}
-
-/// Runs of each cell of the grid.
-const DRAWS: u64 = 2;

@@ -89,17 +89,15 @@ impl Outcome {
         Rate::of(inside.map(|f| f.data.len() as u64).sum(), to - from).mbps()
     }
 
+    /// The share of frames that could be decoded.
+    pub fn share(&self) -> f64 {
+        self.frames.len() as f64 / self.sent.frames as f64
+    }
+
     /// The mean time from the capture of a frame until it can be decoded, ms.
     pub fn delay_ms(&self) -> f64 {
         let sum: f64 = self.frames.iter().map(|f| (f.at - f.captured).as_secs_f64()).sum();
         sum * 1e3 / self.frames.len() as f64
-    }
-
-    /// The time from capture on that all but one in a hundred frames take at most, ms.
-    pub fn delay_p99_ms(&self) -> f64 {
-        let mut delays: Vec<_> = self.frames.iter().map(|f| f.at - f.captured).collect();
-        delays.sort_unstable();
-        delays.get(delays.len() * 99 / 100).map_or(0.0, |delay| delay.as_secs_f64() * 1e3)
     }
 
     /// The mean budget in it, as a rate.
@@ -107,34 +105,6 @@ impl Outcome {
         let (from, to) = (Time::from_millis(from_s * 1_000), Time::from_millis(to_s * 1_000));
         let inside = self.sent.budgets.iter().filter(|(at, _)| (from..to).contains(at));
         Rate::of(inside.map(|(_, bytes)| *bytes as u64).sum(), to - from).mbps()
-    }
-
-    /// A line for every second.
-    pub fn table(&self, secs: u64) -> String {
-        let mut lines = String::from("   s  budget  arrived  decoded  delay p95\n");
-        for s in 0..secs {
-            let within = |f: &&Delivered| {
-                (Time::from_millis(s * 1_000)..Time::from_millis(s * 1_000 + 1_000)).contains(&f.at)
-            };
-            let mut delays: Vec<u64> = self
-                .frames
-                .iter()
-                .filter(within)
-                .map(|f| (f.at - f.captured).as_millis() as u64)
-                .collect();
-            delays.sort_unstable();
-            let p95 = delays.get(delays.len() * 95 / 100).copied().unwrap_or(0);
-            lines += &format!(
-                "{:4}  {:6.2}  {:7.2}  {:7.2}  {p95:6} ms {:3} frames\n",
-                s + 1,
-                self.budget(s, s + 1),
-                self.arrived(s, s + 1),
-                self.decoded(s, s + 1),
-                delays.len(),
-            );
-        }
-        let report = SenderReport { budgets: Vec::new(), ..self.sent.clone() };
-        lines + &format!("{report:?}\n")
     }
 }
 

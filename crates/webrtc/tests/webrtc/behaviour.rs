@@ -1,16 +1,8 @@
 //! How a call behaves over links that are as they are, or change.
 
-use std::time::Duration;
+use airlane_base::Seed;
 
-use airlane_base::{Rate, Seed};
-use airlane_webrtc::Target;
-
-use crate::scene::{Outcome, Scene, run};
-
-/// The share of frames that could be decoded.
-fn share(outcome: &Outcome) -> f64 {
-    outcome.frames.len() as f64 / outcome.sent.frames as f64
-}
+use crate::scene::{Scene, run};
 
 #[test]
 fn alone_it_fills_a_constant_link() {
@@ -18,7 +10,7 @@ fn alone_it_fills_a_constant_link() {
     let early = outcome.arrived(1, 10) / 6.0;
     let late = outcome.arrived(10, 30) / 6.0;
     assert!(early > 0.9 && late > 0.93, "{early} of the link before 10 s, {late} after");
-    assert!(share(&outcome) > 0.99, "{} of the frames", share(&outcome));
+    assert!(outcome.share() > 0.99, "{} of the frames", outcome.share());
     assert_eq!((outcome.sent.key_frames, outcome.received.key_requests), (1, 0));
     let rtt = outcome.sent.rtt.unwrap();
     assert!((60..150).contains(&rtt.as_millis()), "{rtt:?}");
@@ -70,7 +62,7 @@ fn loss_costs_few_frames() {
     for seed in 1..4 {
         let scene = Scene { loss: 0.02, seed: Seed(seed), ..Scene::new() };
         let outcome = run(&scene);
-        assert!(share(&outcome) > 0.9, "{} of the frames", share(&outcome));
+        assert!(outcome.share() > 0.9, "{} of the frames", outcome.share());
         let arrived = outcome.arrived(10, 30);
         assert!(arrived > 5.4, "{arrived} Mbit/s");
         // Each lost packet is asked for about once.
@@ -79,60 +71,3 @@ fn loss_costs_few_frames() {
         assert!((0.015..0.06).contains(&repeated), "{repeated} sent again");
     }
 }
-
-/// `cargo test -p airlane-webrtc -- --ignored --nocapture table`
-#[test]
-#[ignore = "it prints what docs/webrtc.md tells"]
-fn table() {
-    println!("constant\n{}", run(&Scene::new()).table(30));
-    println!("1 Mbit/s from 15 s on\n{}", run(&Scene::new().step(15, 1.0)).table(30));
-    let outage = Scene::new().step(15, 0.0).step(17, 6.0).lasting(40);
-    println!("nothing from 15 to 17 s\n{}", run(&outage).table(40));
-    println!("2 % lost\n{}", run(&Scene { loss: 0.02, ..Scene::new() }).table(30));
-}
-
-/// Mbit/s of frames decoded from 5 to 30 s, per cent of the frames, and ms from capture on.
-/// `cargo test -p airlane-webrtc -- --ignored --nocapture grid`
-#[test]
-#[ignore = "it prints what docs/webrtc.md tells"]
-fn grid() {
-    let constant = |mbps, rtt| Scene {
-        steps: vec![(Duration::ZERO, Rate::from_mbps(mbps))],
-        rtt: Duration::from_millis(rtt),
-        ..Scene::new()
-    };
-    let scenes = [
-        constant(2.0, 60),
-        constant(6.0, 20),
-        constant(6.0, 60),
-        constant(6.0, 120),
-        constant(12.0, 60),
-        Scene::new().step(15, 1.0),
-        Scene::new().step(15, 0.0).step(17, 6.0),
-        Scene { loss: 0.01, ..Scene::new() },
-        Scene { loss: 0.02, ..Scene::new() },
-    ];
-    for pace in [None, Some(1.1), Some(1.3), Some(1.5), Some(2.0), Some(2.5)] {
-        for target in [Target::Current, Target::Smoothed] {
-            let mut line = format!("{pace:?} {target:?}:");
-            for mut scene in scenes.clone() {
-                scene.config.pace = pace;
-                scene.config.target = target;
-                // None of a claim's.
-                let outcomes: Vec<Outcome> = (77..77 + DRAWS)
-                    .map(|seed| run(&Scene { seed: Seed(seed), ..scene.clone() }))
-                    .collect();
-                let mean = |of: &dyn Fn(&Outcome) -> f64| {
-                    outcomes.iter().map(of).sum::<f64>() / outcomes.len() as f64
-                };
-                let rate = mean(&|o| o.decoded(5, 30));
-                let (frames, delay) = (mean(&|o| share(o) * 100.0), mean(&Outcome::delay_ms));
-                line += &format!(" | {rate:.2} {frames:.0} {delay:.0}");
-            }
-            println!("{line}");
-        }
-    }
-}
-
-/// Runs of each cell of the grid.
-const DRAWS: u64 = 4;

@@ -84,52 +84,15 @@ impl Outcome {
         Rate::of(inside.map(|f| f.data.len() as u64).sum(), to - from).mbps()
     }
 
-    /// The mean time from the capture of a frame until it can be decoded, ms.
-    pub fn delay_ms(&self) -> f64 {
-        let sum: f64 = self.frames.iter().map(|f| (f.at - f.captured).as_secs_f64()).sum();
-        sum * 1e3 / self.frames.len() as f64
+    /// The share of frames that could be decoded.
+    pub fn share(&self) -> f64 {
+        self.frames.len() as f64 / self.sent.frames as f64
     }
 
     /// The target at a time.
     pub fn target(&self, ms: u64) -> f64 {
         let until = self.sent.targets.iter().take_while(|(at, _)| *at <= Time::from_millis(ms));
         until.last().map_or(0.0, |(_, rate)| rate.mbps())
-    }
-
-    /// A line for every second.
-    pub fn table(&self, secs: u64) -> String {
-        let mut lines = String::from("   s  target  arrived  decoded  delay p95\n");
-        for s in 0..secs {
-            let within = |f: &&Delivered| {
-                (Time::from_millis(s * 1_000)..Time::from_millis(s * 1_000 + 1_000)).contains(&f.at)
-            };
-            let mut delays: Vec<u64> = self
-                .frames
-                .iter()
-                .filter(within)
-                .map(|f| (f.at - f.captured).as_millis() as u64)
-                .collect();
-            delays.sort_unstable();
-            let p95 = delays.get(delays.len() * 95 / 100).copied().unwrap_or(0);
-            lines += &format!(
-                "{:4}  {:6.2}  {:7.2}  {:7.2}  {p95:6} ms {:3} frames\n",
-                s + 1,
-                self.target(s * 1_000 + 999),
-                self.arrived(s, s + 1),
-                self.decoded(s, s + 1),
-                delays.len(),
-            );
-        }
-        lines
-            + &format!("{:?} {:?}\n", self.sent.sent, self.received)
-            + &format!(
-                "rtt {:?} loss {:?} frames {} keys {} requests {}\n",
-                self.sent.rtt,
-                self.sent.loss,
-                self.sent.frames,
-                self.sent.key_frames,
-                self.sent.key_requests
-            )
     }
 }
 

@@ -1,0 +1,34 @@
+//! Single runs of scenarios that stand in a test.
+
+use std::path::Path;
+
+use airlane_lab::plan::{Plan, RunKey};
+use airlane_lab::pool::{self, Job, Stop, Ticket};
+use airlane_lab::request::Common;
+use airlane_lab::scenario::Scenario;
+use airlane_lab::workload::Stocks;
+use airlane_lab::world::{self, Options, RunOutput};
+
+/// The plan of a scenario's text.
+pub(crate) fn plan(text: &str, set: &[&str]) -> Plan {
+    let set: Vec<String> = set.iter().map(|s| (*s).to_owned()).collect();
+    let scenario = Scenario::from_bytes(text.as_bytes(), Path::new("s.toml"), &set).unwrap();
+    Plan::new(scenario, &Common::default()).unwrap()
+}
+
+/// The output of one run of a plan.
+pub(crate) fn run_one(plan: &Plan, key: RunKey) -> RunOutput {
+    let stocks = Stocks::of_plan(plan).unwrap();
+    let job = Job {
+        label: plan.label(key),
+        seed: key.seed,
+        command: String::new(),
+        units: 1,
+        work: Box::new(|ticket: &Ticket<'_>| {
+            world::run(plan, &stocks, key, &Options::default(), ticket)
+        }),
+    };
+    let mut done = pool::run(vec![job], 1, "runs", &Stop::default(), &());
+    assert!(done.error.is_none(), "{:?}", done.error);
+    done.results.remove(0).unwrap()
+}
