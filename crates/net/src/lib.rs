@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod air;
+mod direction;
 pub mod dumbbell;
 pub mod impair;
 pub mod link;
@@ -16,7 +17,8 @@ pub mod queue;
 pub mod topology;
 pub mod trace;
 
-pub use access::{Access, Carrier, CellAccess, Direction, LinkAccess, Way, WifiAccess};
+pub use access::{Access, Carrier, CellAccess, LinkAccess, Way, WifiAccess};
+pub use direction::Direction;
 pub use dumbbell::{BuiltDumbbell, Dumbbell};
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
 pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};

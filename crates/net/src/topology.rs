@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use airlane_base::{FlowId, Rate, Seed};
 
-use crate::access::{Access, Built, Carrier, Channels, Direction};
+use crate::access::{Access, Built, Carrier, Channels};
 use crate::air::{Air, StationId};
+use crate::direction::Direction;
 use crate::impair::{Impairment, JitterLaw};
 use crate::network::{HostId, Network, Step};
 use crate::node::Port;

@@ -10,8 +10,9 @@ use std::time::Duration;
 use airlane_base::{Rate, Seed};
 use rand::RngExt;
 
+use super::Carrier;
 use super::link::{Built as BuiltLink, LinkAccess};
-use super::{Carrier, Direction};
+use crate::direction::Direction;
 use crate::network::{Network, Step};
 
 /// Traces wrap: users start somewhere in so much of theirs.

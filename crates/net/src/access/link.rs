@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 
-use super::{Carrier, Direction};
+use super::Carrier;
+use crate::direction::Direction;
 use crate::impair::Impairment;
 use crate::link::Supply;
 use crate::network::{Network, NodeId, Step};

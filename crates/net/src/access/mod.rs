@@ -4,11 +4,9 @@ mod cell;
 mod link;
 mod wifi;
 
-use std::fmt;
 use std::net::IpAddr;
 
 use airlane_base::{Rate, Seed};
-use serde::Serialize;
 
 pub use cell::CellAccess;
 pub use link::{LinkAccess, Way};
@@ -16,36 +14,9 @@ pub(crate) use wifi::Channels;
 pub use wifi::WifiAccess;
 
 use crate::air::{Air, StationConfig, StationId};
+use crate::direction::Direction;
 use crate::network::{Network, NodeId, Step};
 use crate::node::Port;
-
-/// Which way packets go through an access, or through a link between two machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub enum Direction {
-    /// From the core to the hosts on the access; from a server to its clients.
-    Down,
-    /// From the hosts on the access to the core; from clients to their server.
-    Up,
-}
-
-impl Direction {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::Down, Self::Up];
-
-    /// The name in tables and settings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Down => "down",
-            Self::Up => "up",
-        }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// An access, as a scenario says it.
 #[derive(Clone, Debug, PartialEq)]

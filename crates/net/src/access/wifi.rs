@@ -8,8 +8,9 @@ use std::net::IpAddr;
 
 use airlane_base::{Rate, Seed};
 
-use super::{Carrier, Direction};
+use super::Carrier;
 use crate::air::{Air, ApConfig, ApId, ChannelConfig, InterfererConfig, StationConfig, StationId};
+use crate::direction::Direction;
 use crate::network::{Network, NodeId, Step};
 
 /// A WiFi.

@@ -2,12 +2,14 @@
 
 use airlane_wifi::Width;
 
+use super::ids::{RadioId, Table};
+
 /// Powers between radios and the noise, in dBm and in mW: what is asked for at every PPDU is not worked
 /// out anew.
 #[derive(Debug)]
 pub(super) struct Powers {
     /// Row by sender, column by receiver: dBm, mW.
-    rows: Vec<Vec<(f64, f64)>>,
+    rows: Table<RadioId, Table<RadioId, (f64, f64)>>,
     /// By width: dBm, mW.
     noise: [(f64, f64); Width::ALL.len()],
 }
@@ -21,45 +23,56 @@ impl Powers {
             let dbm = airlane_wifi::noise_dbm(width, noise_figure_db);
             (dbm, milliwatts(dbm))
         });
-        Self { rows: Vec::new(), noise }
+        Self { rows: Table::default(), noise }
     }
 
     /// Adds a radio that nobody hears yet.
     pub(super) fn add(&mut self) {
-        for row in &mut self.rows {
-            row.push(SILENCE);
+        self.rows.push(Table::default());
+        let radios = self.rows.len();
+        for row in self.rows.iter_mut() {
+            while row.len() < radios {
+                row.push(SILENCE);
+            }
         }
-        self.rows.push(vec![SILENCE; self.rows.len() + 1]);
     }
 
     /// `to` hears `from` with so much power from now on.
-    pub(super) fn set(&mut self, from: usize, to: usize, dbm: f64) {
+    pub(super) fn set(&mut self, from: RadioId, to: RadioId, dbm: f64) {
         self.rows[from][to] = (dbm, milliwatts(dbm));
     }
 
     /// Nobody hears a radio any more, and it hears nobody.
-    pub(super) fn silence(&mut self, radio: usize) {
-        for row in &mut self.rows {
+    pub(super) fn silence(&mut self, radio: RadioId) {
+        for row in self.rows.iter_mut() {
             row[radio] = SILENCE;
         }
-        self.rows[radio].fill(SILENCE);
+        for power in self.rows[radio].iter_mut() {
+            *power = SILENCE;
+        }
     }
 
     /// The power at which `to` hears `from`.
     #[inline]
-    pub(super) fn dbm(&self, from: usize, to: usize) -> f64 {
+    pub(super) fn dbm(&self, from: RadioId, to: RadioId) -> f64 {
         self.rows[from][to].0
     }
 
     /// The same in mW.
     #[inline]
-    pub(super) fn mw(&self, from: usize, to: usize) -> f64 {
+    pub(super) fn mw(&self, from: RadioId, to: RadioId) -> f64 {
         self.rows[from][to].1
     }
 
     /// SNR over a width with so much interference, mW.
     #[inline]
-    pub(super) fn sinr_db(&self, from: usize, to: usize, width: Width, interference: f64) -> f64 {
+    pub(super) fn sinr_db(
+        &self,
+        from: RadioId,
+        to: RadioId,
+        width: Width,
+        interference: f64,
+    ) -> f64 {
         let (noise_dbm, noise_mw) = self.noise[width as usize];
         match interference > 0.0 {
             true => self.dbm(from, to) - 10.0 * (noise_mw + interference).log10(),

@@ -8,12 +8,13 @@ use airlane_wifi::Access;
 use rand::RngExt;
 
 use super::exchange::Exchange;
+use super::ids::{LinkId, RadioId};
 use super::power::Control;
 
 /// Whoever contends: a category of a radio.
 #[derive(Debug)]
 pub(super) struct Contender {
-    pub(super) radio: usize,
+    pub(super) radio: RadioId,
     pub(super) access: Access,
     cw: u16,
     /// Slots of the backoff that are left, when the channel was last found idle.
@@ -27,11 +28,11 @@ pub(super) struct Contender {
     /// Frames without packets that it sends first.
     pub(super) control: VecDeque<Control>,
     /// Its links, by number, in the order of their first packets.
-    pub(super) links: Vec<usize>,
+    pub(super) links: Vec<LinkId>,
 }
 
 impl Contender {
-    pub(super) fn new(radio: usize, access: Access) -> Self {
+    pub(super) fn new(radio: RadioId, access: Access) -> Self {
         Self {
             radio,
             access,

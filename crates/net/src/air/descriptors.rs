@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use airlane_base::{DropReason, Packet};
 
 use super::config::Descriptors;
+use super::ids::{ApId, LinkId, StationPort};
 use super::medium::Medium;
 use crate::node::{Dequeued, Dropped, Queue};
 
@@ -19,7 +20,7 @@ use crate::node::{Dequeued, Dropped, Queue};
 pub(super) struct Front {
     queue: Box<dyn Queue>,
     /// Whose packets are for an address: stations are told apart by it.
-    ports: BTreeMap<IpAddr, usize>,
+    ports: BTreeMap<IpAddr, StationPort>,
     /// Descriptors in use.
     used: usize,
 }
@@ -34,7 +35,7 @@ impl Medium {
     /// A packet comes to an access point whose descriptors are shared.
     pub(super) fn push_shared(
         &mut self,
-        (ap, port): (usize, usize),
+        (ap, port): (ApId, StationPort),
         packet: Box<Packet>,
         drops: &mut Vec<Dropped>,
     ) {
@@ -51,12 +52,12 @@ impl Medium {
             front.ports.insert(packet.dst.ip(), port);
             front.queue.enqueue(now, packet, drops);
         }
-        self.count_front(ap, port, &drops[before..]);
+        self.count_front(ap, Some(port), &drops[before..]);
         self.distribute(ap, drops);
     }
 
     /// Hands packets to the hardware while there are descriptors.
-    pub(super) fn distribute(&mut self, ap: usize, drops: &mut Vec<Dropped>) {
+    pub(super) fn distribute(&mut self, ap: ApId, drops: &mut Vec<Dropped>) {
         let Descriptors::Shared(most) = self.aps[ap].config.descriptors else { return };
         loop {
             let Some(front) = self.aps[ap].front.as_mut().filter(|front| front.used < most) else {
@@ -64,15 +65,14 @@ impl Medium {
             };
             let before = drops.len();
             let next = front.queue.dequeue(self.now, drops);
-            self.count_front(ap, usize::MAX, &drops[before..]);
+            self.count_front(ap, None, &drops[before..]);
             let Dequeued::Packet(packet) = next else { return };
             let Some(front) = &mut self.aps[ap].front else { return };
             front.used += 1;
-            // Each has come with its port.
-            let port = front.ports.get(&packet.dst.ip()).copied().unwrap_or_default();
+            let port = front.ports[&packet.dst.ip()];
             let link = self.link_of(port, packet.dscp);
             self.links[link].hand(packet);
-            self.held_for(port / 2);
+            self.held_for(port.station);
             if self.may_serve(link) {
                 self.aps[ap].scheduler.arrived(self.now, link);
                 self.want(self.links[link].contender);
@@ -81,12 +81,12 @@ impl Medium {
     }
 
     /// A link of an access point has done with so many packets: others have their descriptors.
-    pub(super) fn free(&mut self, link: usize, packets: usize, drops: &mut Vec<Dropped>) {
+    pub(super) fn free(&mut self, link: LinkId, packets: usize, drops: &mut Vec<Dropped>) {
         let port = self.links[link].port;
-        if !port.is_multiple_of(2) {
+        if !port.is_down() {
             return;
         }
-        let ap = self.stations[port / 2].ap;
+        let ap = self.stations[port.station].ap;
         match self.aps[ap].config.descriptors {
             Descriptors::Unlimited => {}
             Descriptors::PerStation(most) => {
@@ -106,13 +106,13 @@ impl Medium {
         }
     }
 
-    /// Keeps the account of what the queue in front of the descriptors has dropped; `port` is whose packet
-    /// came last, if one did.
-    fn count_front(&mut self, ap: usize, port: usize, dropped: &[Dropped]) {
+    /// Keeps the account of what the queue in front of the descriptors has dropped. `coming` is whose
+    /// packet comes just now: one that is turned away at once leaves no note.
+    fn count_front(&mut self, ap: ApId, coming: Option<StationPort>, dropped: &[Dropped]) {
         for one in dropped {
             let front = self.aps[ap].front.as_ref();
             let known = front.and_then(|front| front.ports.get(&one.packet.dst.ip()).copied());
-            let port = known.unwrap_or(port);
+            let port = known.or(coming).expect("a packet in the queue has left a note");
             let (now, bytes) = (self.now, one.packet.ip_bytes());
             let way = &mut self.ways[port];
             way.meter.advance(now, way.waiting.0, way.waiting.1);
@@ -126,12 +126,12 @@ impl Medium {
     }
 
     /// So much more waits for a port.
-    fn waits(&mut self, port: usize, (packets, bytes): (usize, u32)) {
+    fn waits(&mut self, port: StationPort, (packets, bytes): (usize, u32)) {
         let way = &mut self.ways[port];
         way.meter.advance(self.now, way.waiting.0, way.waiting.1);
         way.waiting.0 += packets;
         way.waiting.1 += u64::from(bytes);
-        let pooled = &mut self.aps[self.stations[port / 2].ap].pooled;
+        let pooled = &mut self.aps[self.stations[port.station].ap].pooled;
         pooled.0 += packets;
         pooled.1 += u64::from(bytes);
     }

@@ -8,17 +8,18 @@ use airlane_wifi::{Access, Exchange as Cost, Response, Vector, mac};
 use super::account::{Held, Use};
 use super::aggregate::Psdu;
 use super::config::Protection;
+use super::ids::{ContenderId, LinkId, RadioId};
 use super::medium::{Event, Medium};
 use super::minstrel::Choice;
 use super::reception::{Purpose, Transmission, chance};
 use super::scheduler::{Candidate, Pick};
-use crate::node::{Dropped, Port};
+use crate::node::Dropped;
 
 /// What a frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carries {
     /// Packets of a link.
-    Packets,
+    Packets(LinkId),
     /// Nothing: it says that its station sleeps from now on, or is awake.
     Null {
         /// It sleeps.
@@ -31,10 +32,8 @@ pub(super) enum Carries {
 /// What a contender sends while it has the air.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// The link whose packets it carries, if it does.
-    pub(super) link: usize,
     /// The radio that it is for.
-    pub(super) to: usize,
+    pub(super) to: RadioId,
     pub(super) carries: Carries,
     /// Attempts before, of a frame without packets.
     pub(super) tries: u8,
@@ -55,9 +54,19 @@ pub(super) struct Exchange {
     pub(super) has_collided: bool,
 }
 
+impl Exchange {
+    /// The link whose packets it carries, if it does.
+    pub(super) fn link(&self) -> Option<LinkId> {
+        match self.carries {
+            Carries::Packets(link) => Some(link),
+            Carries::Null { .. } | Carries::Beacon => None,
+        }
+    }
+}
+
 impl Medium {
     /// A contender has won the air.
-    pub(super) fn begin(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+    pub(super) fn begin(&mut self, contender: ContenderId, drops: &mut Vec<Dropped>) {
         let radio = self.contenders[contender].radio;
         let ap = self.aps[self.radios[radio].ap].radio;
         self.scene.refresh(radio, self.now, &mut self.powers);
@@ -81,12 +90,11 @@ impl Medium {
         let vector = choice.vector;
         let now = self.now;
         let (port, slow) = (self.links[link].port, self.ap_of(contender).config.slow_below);
-        if let Some(slow) = slow.filter(|_| port.is_multiple_of(2) && !choice.is_sample) {
+        if let Some(slow) = slow.filter(|_| port.is_down() && !choice.is_sample) {
             self.links[link].set_slow(vector.rate() < slow);
         }
         let before = self.links[link].backlog();
-        let station = self.links[link].port / 2;
-        let ap = &self.aps[self.stations[station].ap].config;
+        let ap = &self.aps[self.stations[port.station].ap].config;
         let mut psdu = Psdu::default();
         let dropped = drops.len();
         psdu.fill(&mut self.links[link], now, (ap, &choice), drops);
@@ -111,9 +119,8 @@ impl Medium {
         }
         let cost = Cost { vector, bytes: psdu.bytes, is_protected, response };
         let exchange = Exchange {
-            link,
             to: self.links[link].to,
-            carries: Carries::Packets,
+            carries: Carries::Packets(link),
             tries: 0,
             vector,
             choice,
@@ -140,9 +147,9 @@ impl Medium {
     }
 
     /// What a contender serves next. `None`: nothing waits.
-    fn pick(&mut self, contender: usize) -> Option<Pick> {
+    fn pick(&mut self, contender: ContenderId) -> Option<Pick> {
         let radio = self.contenders[contender].radio;
-        let waiting: Vec<usize> = self.contenders[contender]
+        let waiting: Vec<LinkId> = self.contenders[contender]
             .links
             .iter()
             .copied()
@@ -153,7 +160,7 @@ impl Medium {
             return waiting.first().map(|link| Pick::Link(*link));
         }
         let access = self.contenders[contender].access;
-        let candidate = |link: &usize| {
+        let candidate = |link: &LinkId| {
             let vector = self.vector(*link);
             let config = &self.aps[ap].config;
             let outstanding = self.links[*link].window.outstanding();
@@ -181,20 +188,20 @@ impl Medium {
         empty.charge(&self.timing, access)
     }
 
-    pub(super) fn has_traffic(&self, contender: usize) -> bool {
+    pub(super) fn has_traffic(&self, contender: ContenderId) -> bool {
         let contender = &self.contenders[contender];
         !contender.control.is_empty() || contender.links.iter().any(|link| self.may_serve(*link))
     }
 
     /// Whether a link has something for a receiver that is awake.
-    pub(super) fn may_serve(&self, link: usize) -> bool {
+    pub(super) fn may_serve(&self, link: LinkId) -> bool {
         let link = &self.links[link];
-        let is_held = link.port.is_multiple_of(2) && self.radios[link.to].is_asleep;
+        let is_held = link.port.is_down() && self.radios[link.to].is_asleep;
         !is_held && link.has_traffic()
     }
 
     /// A contender sends its frames.
-    pub(super) fn send_data(&mut self, contender: usize) {
+    pub(super) fn send_data(&mut self, contender: ContenderId) {
         let radio = self.contenders[contender].radio;
         let Some(exchange) = &mut self.contenders[contender].exchange else { return };
         exchange.purpose = Purpose::Data;
@@ -208,7 +215,7 @@ impl Medium {
     }
 
     /// The receiver answers what came.
-    pub(super) fn respond(&mut self, contender: usize) {
+    pub(super) fn respond(&mut self, contender: ContenderId) {
         let radio = self.contenders[contender].radio;
         let Some(exchange) = &self.contenders[contender].exchange else { return };
         let cost = exchange.cost;
@@ -276,22 +283,21 @@ impl Medium {
         let Some(mut exchange) = self.contenders[sent.contender].exchange.take() else {
             return false;
         };
-        if exchange.carries != Carries::Packets {
+        let Some(id) = exchange.link() else {
             self.contenders[sent.contender].exchange = Some(exchange);
             let p = self.part_success(sent, 0, sent.bytes);
             return chance(p, &mut self.rng);
-        }
+        };
         let now = self.now;
-        let number = exchange.link;
-        let port = self.links[number].port;
+        let port = self.links[id].port;
         let before = drops.len();
         let mut out = std::mem::take(&mut self.scratch);
-        self.links[number].reorder.advance(now, exchange.window_start, &mut out);
+        self.links[id].reorder.advance(now, exchange.window_start, &mut out);
         let mut at = 0;
         // Frames of one length are as likely as each other where nothing disturbs: most are.
         let mut known: Option<(u32, f64)> = None;
         for frame in &exchange.psdu.numbers {
-            let bytes = self.links[number].window.get_mut(*frame).map_or(0, |mpdu| mpdu.bytes);
+            let bytes = self.links[id].window.get_mut(*frame).map_or(0, |mpdu| mpdu.bytes);
             let p = match known {
                 Some((length, p)) if length == bytes && sent.is_undisturbed() => p,
                 _ => self.part_success(sent, at, bytes),
@@ -300,7 +306,7 @@ impl Medium {
             let comes = chance(p, &mut self.rng);
             at += mac::in_aggregate(bytes);
             exchange.came.push(comes);
-            let link = &mut self.links[number];
+            let link = &mut self.links[id];
             if let Some(mpdu) = link.window.get_mut(*frame).filter(|_| comes)
                 && !mpdu.packets.is_empty()
             {
@@ -314,14 +320,14 @@ impl Medium {
         self.ways[port].counters.count_drops(&drops[before..]);
         self.deliver(port, &mut out);
         self.scratch = out;
-        self.watch_gap(number);
+        self.watch_gap(id);
         let any = exchange.came.contains(&true);
         self.contenders[sent.contender].exchange = Some(exchange);
         any
     }
 
     /// Sees to it that a gap is given up in time.
-    fn watch_gap(&mut self, link: usize) {
+    fn watch_gap(&mut self, link: LinkId) {
         let Some(deadline) = self.links[link].reorder.deadline() else { return };
         if self.links[link].gap_watched_until.is_none() {
             self.links[link].gap_watched_until = Some(deadline);
@@ -330,7 +336,7 @@ impl Medium {
     }
 
     /// It is time to look whether a gap is given up.
-    pub(super) fn give_up_gap(&mut self, link: usize) {
+    pub(super) fn give_up_gap(&mut self, link: LinkId) {
         self.links[link].gap_watched_until = None;
         if self.links[link].reorder.deadline().is_some_and(|at| at <= self.now) {
             let mut out = std::mem::take(&mut self.scratch);
@@ -342,7 +348,7 @@ impl Medium {
     }
 
     /// An exchange was answered.
-    fn complete(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+    fn complete(&mut self, contender: ContenderId, drops: &mut Vec<Dropped>) {
         let Some(exchange) = self.contenders[contender].exchange.take() else { return };
         self.settle(contender, &exchange, true, drops);
         self.contenders[contender].succeed(&mut self.rng);
@@ -352,7 +358,7 @@ impl Medium {
     }
 
     /// An exchange was not answered, or the answer did not come.
-    pub(super) fn fail(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+    pub(super) fn fail(&mut self, contender: ContenderId, drops: &mut Vec<Dropped>) {
         let Some(exchange) = self.contenders[contender].exchange.take() else { return };
         self.settle(contender, &exchange, false, drops);
         let retries = self.ap_of(contender).config.retries;
@@ -365,20 +371,20 @@ impl Medium {
     /// The account of an exchange that is over.
     fn settle(
         &mut self,
-        contender: usize,
+        contender: ContenderId,
         exchange: &Exchange,
         is_answered: bool,
         drops: &mut Vec<Dropped>,
     ) {
-        if exchange.carries != Carries::Packets {
+        let Some(id) = exchange.link() else {
             self.settle_null(contender, exchange, is_answered);
             return;
-        }
+        };
         let now = self.now;
         let radio = self.contenders[contender].radio;
         let access = self.contenders[contender].access;
         let retries = self.ap_of(contender).config.retries;
-        let link = &mut self.links[exchange.link];
+        let link = &mut self.links[id];
         let port = link.port;
         let way = &mut self.ways[port];
         let before = drops.len();
@@ -430,7 +436,7 @@ impl Medium {
             };
             let (from, repeated) = (exchange.started, exchange.psdu.repeated);
             uses.push(Use {
-                port: Port(port as u16),
+                port: port.into(),
                 from,
                 until: now,
                 charged: charge,
@@ -439,20 +445,20 @@ impl Medium {
                 repeated,
             });
         }
-        let back = self.links_of(port ^ 1).next();
-        let ap = &mut self.aps[self.stations[port / 2].ap];
-        if port.is_multiple_of(2) {
-            ap.scheduler.served(exchange.link, charge, u64::from(exchange.psdu.bytes));
+        let back = self.links_of(port.opposite()).next();
+        let ap = &mut self.aps[self.stations[port.station].ap];
+        if port.is_down() {
+            ap.scheduler.served(id, charge, u64::from(exchange.psdu.bytes));
         } else if let Some(back) = back {
             ap.scheduler.heard(back, charge);
         }
         self.radios[radio].is_engaged = false;
         self.rest(radio);
-        self.free(exchange.link, freed, drops);
+        self.free(id, freed, drops);
         if is_answered {
             // Whoever sends is awake.
-            self.wake(port / 2);
-            self.note_activity(port / 2);
+            self.wake(port.station);
+            self.note_activity(port.station);
         }
         self.contenders[contender].wants_since = self.has_traffic(contender).then_some(now);
     }

@@ -5,12 +5,13 @@ use airlane_wifi::{
 };
 
 use super::exchange::Carries;
+use super::ids::RadioId;
 use super::medium::Medium;
 use super::reception::{Purpose, Transmission, chance};
 
 impl Medium {
     /// A PPDU that a radio took the channel for busy for has ended.
-    pub(super) fn hear(&mut self, radio: usize, sent: &Transmission, is_locked: bool) {
+    pub(super) fn hear(&mut self, radio: RadioId, sent: &Transmission, is_locked: bool) {
         let Some(ears) = self.radios[radio].ears.clone() else { return };
         if self.radios[radio].is_asleep {
             return;
@@ -27,7 +28,7 @@ impl Medium {
     }
 
     /// What a radio makes out of a PPDU that is for another.
-    fn made_out(&mut self, radio: usize, sent: &Transmission, is_locked: bool) -> What {
+    fn made_out(&mut self, radio: RadioId, sent: &Transmission, is_locked: bool) -> What {
         let sinr = self.sinr_of(radio, sent);
         let header = self.errors.header(&sent.vector, sinr);
         if !is_locked || !chance(header, &mut self.ears_rng) {
@@ -43,10 +44,10 @@ impl Medium {
 
     /// Which frames of a PPDU came at the radio that it is for, empty if its header did not; `None` of other
     /// radios and PPDUs.
-    fn received(&self, radio: usize, sent: &Transmission) -> Option<&[bool]> {
+    fn received(&self, radio: RadioId, sent: &Transmission) -> Option<&[bool]> {
         let exchange = self.contenders[sent.contender].exchange.as_ref()?;
         let is_meant = sent.to == radio && sent.purpose == Purpose::Data;
-        (is_meant && exchange.carries == Carries::Packets).then_some(&exchange.came)
+        (is_meant && exchange.link().is_some()).then_some(&exchange.came)
     }
 
     /// A radio knows what it has sent itself.
@@ -70,7 +71,7 @@ impl Medium {
 
     /// The frames of a PPDU.
     fn frames(&self, sent: &Transmission) -> Vec<Frame> {
-        let address = |radio: usize| self.radios[radio].address;
+        let address = |radio: RadioId| self.radios[radio].address;
         let ap = self.aps[self.radios[sent.from].ap].radio;
         let control = |kind, transmitter, bytes| Frame {
             kind,
@@ -100,10 +101,6 @@ impl Medium {
                 let frame = control(FrameKind::Beacon, from, sent.bytes);
                 vec![Frame { receiver: Address::BROADCAST, bssid: from, ..frame }]
             }
-            Purpose::Data if exchange.carries != Carries::Packets => {
-                let frame = control(FrameKind::Null, from, sent.bytes);
-                vec![Frame { bssid: Some(address(ap)), ..frame }]
-            }
             Purpose::Response if exchange.cost.response == Response::Ack => {
                 vec![control(FrameKind::Ack, None, mac::ACK)]
             }
@@ -123,7 +120,11 @@ impl Medium {
                 vec![Frame { block_ack, ..frame }]
             }
             Purpose::Data => {
-                let window = &self.links[exchange.link].window;
+                let Carries::Packets(link) = exchange.carries else {
+                    let frame = control(FrameKind::Null, from, sent.bytes);
+                    return vec![Frame { bssid: Some(address(ap)), ..frame }];
+                };
+                let window = &self.links[link].window;
                 let numbered =
                     exchange.psdu.numbers.iter().filter_map(|n| Some((*n, window.get(*n)?)));
                 let frame = |(number, mpdu): (u64, &super::window::Mpdu)| Frame {

@@ -8,6 +8,7 @@ use rand::RngExt;
 use serde::Serialize;
 
 use super::channel::milliwatts;
+use super::ids::{InterfererId, RadioId};
 use super::medium::{Event, Medium};
 
 /// A transmitter that sends in bursts.
@@ -58,33 +59,33 @@ pub(super) struct Interferer {
     config: InterfererConfig,
     is_on: bool,
     /// Radios that take the channel for busy for it.
-    sensed_by: Vec<usize>,
+    sensed_by: Vec<RadioId>,
     rng: Rng,
 }
 
 impl Medium {
     pub(super) fn add_interferer(&mut self, config: InterfererConfig) {
-        let number = self.interferers.len();
-        let rng = self.seed.split("interferer").index(number as u64).rng();
-        self.interferers.push(Interferer { config, is_on: false, sensed_by: Vec::new(), rng });
-        self.at(self.now + config.start, Event::Burst(number));
+        let rng = self.seed.split("interferer").index(self.interferers.len() as u64).rng();
+        let interferer = Interferer { config, is_on: false, sensed_by: Vec::new(), rng };
+        let id = self.interferers.push(interferer);
+        self.at(self.now + config.start, Event::Burst(id));
     }
 
     /// An interferer begins or ends to send.
-    pub(super) fn burst(&mut self, number: usize) {
-        let interferer = &mut self.interferers[number];
+    pub(super) fn burst(&mut self, id: InterfererId) {
+        let interferer = &mut self.interferers[id];
         interferer.is_on = !interferer.is_on;
         let length = match interferer.is_on {
             true => interferer.config.on,
             false => interferer.config.off,
         };
         let next = self.now + length.draw(&mut interferer.rng);
-        self.at(next, Event::Burst(number));
+        self.at(next, Event::Burst(id));
         self.weigh_foreign();
-        match self.interferers[number].is_on {
-            true => self.sense_burst(number),
+        match self.interferers[id].is_on {
+            true => self.sense_burst(id),
             false => {
-                let sensed_by = std::mem::take(&mut self.interferers[number].sensed_by);
+                let sensed_by = std::mem::take(&mut self.interferers[id].sensed_by);
                 for radio in sensed_by {
                     self.radios[radio].sensed -= 1;
                     self.rest(radio);
@@ -96,32 +97,32 @@ impl Medium {
 
     /// Radios at which it is strong enough take the channel for busy. There is no preamble to make out, so
     /// energy counts.
-    fn sense_burst(&mut self, number: usize) {
-        for radio in 0..self.radios.len() {
-            if self.interference_at(number, radio) < self.config.energy_dbm {
+    fn sense_burst(&mut self, id: InterfererId) {
+        for radio in self.radios.ids() {
+            if self.interference_at(id, radio) < self.config.energy_dbm {
                 continue;
             }
             if self.radios[radio].is_idle() {
                 self.freeze(radio);
             }
             self.radios[radio].sensed += 1;
-            self.interferers[number].sensed_by.push(radio);
+            self.interferers[id].sensed_by.push(radio);
         }
     }
 
     /// Sums up what each radio has of those that send.
     fn weigh_foreign(&mut self) {
-        for radio in 0..self.radios.len() {
-            let on = (0..self.interferers.len()).filter(|n| self.interferers[*n].is_on);
-            let on: Vec<usize> = on.collect();
-            let sum = on.into_iter().map(|n| milliwatts(self.interference_at(n, radio))).sum();
+        for radio in self.radios.ids() {
+            let on = self.interferers.ids().filter(|id| self.interferers[*id].is_on);
+            let on: Vec<InterfererId> = on.collect();
+            let sum = on.into_iter().map(|id| milliwatts(self.interference_at(id, radio))).sum();
             self.radios[radio].foreign = sum;
         }
     }
 
     /// The power of an interferer at a radio, dBm.
-    fn interference_at(&mut self, number: usize, radio: usize) -> f64 {
-        match self.interferers[number].config.source {
+    fn interference_at(&mut self, id: InterfererId, radio: RadioId) -> f64 {
+        match self.interferers[id].config.source {
             Source::Everywhere(dbm) => dbm,
             Source::At(place, dbm) => {
                 let ap = self.aps[self.radios[radio].ap].config.position;

@@ -2,14 +2,15 @@
 
 use airlane_base::DropReason;
 
-use super::medium::{Medium, StationId};
+use super::ids::{ContenderId, StationId};
+use super::medium::Medium;
 use crate::node::Dropped;
 
 impl Medium {
     /// The radio of a station sends and hears nothing from now on, not even the rest of what is in the
     /// air. What waits at it is lost with it; what waits for it is tried until it is given up.
     pub(super) fn leave(&mut self, station: StationId, drops: &mut Vec<Dropped>) {
-        let radio = self.stations[station.0].radio;
+        let radio = self.stations[station].radio;
         self.radios[radio].is_gone = true;
         self.scene.silence(radio, &mut self.powers);
         self.weigh_interference();
@@ -24,21 +25,21 @@ impl Medium {
     }
 
     /// Drops all that waits at a contender whose radio is gone.
-    pub(super) fn abandon(&mut self, contender: usize, drops: &mut Vec<Dropped>) {
+    pub(super) fn abandon(&mut self, contender: ContenderId, drops: &mut Vec<Dropped>) {
         self.contenders[contender].wants_since = None;
         self.contenders[contender].control.clear();
         for i in 0..self.contenders[contender].links.len() {
-            let number = self.contenders[contender].links[i];
-            let before = (drops.len(), self.links[number].backlog());
+            let link = self.contenders[contender].links[i];
+            let before = (drops.len(), self.links[link].backlog());
             let mut packets = Vec::new();
-            self.links[number].drain(self.now, &mut packets, drops);
+            self.links[link].drain(self.now, &mut packets, drops);
             drops.extend(
                 packets
                     .into_iter()
                     .map(|packet| Dropped { packet, reason: DropReason::Unreachable }),
             );
             let backlog = (before.1.packets, before.1.bytes);
-            self.after_queue(self.now, number, backlog, &drops[before.0..]);
+            self.after_queue(self.now, link, backlog, &drops[before.0..]);
         }
     }
 }

@@ -7,6 +7,7 @@ use airlane_base::{Packet, Time};
 use airlane_wifi::{Vector, mac};
 
 use super::config::RateControl;
+use super::ids::{ContenderId, RadioId, StationPort};
 use super::minstrel::Minstrel;
 use super::reorder::Reorder;
 use super::window::{Mpdu, Window};
@@ -15,11 +16,11 @@ use crate::node::{Dequeued, Dropped, Queue};
 /// Packets from a radio to another.
 pub(super) struct Link {
     /// Who contends for it.
-    pub(super) contender: usize,
+    pub(super) contender: ContenderId,
     /// The radio that it leads to.
-    pub(super) to: usize,
+    pub(super) to: RadioId,
     /// The port whose packets these are.
-    pub(super) port: usize,
+    pub(super) port: StationPort,
     pub(super) rate_control: RateControl,
     /// What it knows of its rates, where that is how they are chosen.
     pub(super) minstrel: Option<Minstrel>,
@@ -52,8 +53,8 @@ pub(super) struct Backlog {
 
 impl Link {
     pub(super) fn new(
-        contender: usize,
-        (to, port): (usize, usize),
+        contender: ContenderId,
+        (to, port): (RadioId, StationPort),
         rate_control: RateControl,
         queue: Box<dyn Queue>,
         window: usize,

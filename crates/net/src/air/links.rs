@@ -7,10 +7,12 @@ use airlane_wifi::Access;
 
 use super::config::{Descriptors, RateControl};
 use super::contender::Contender;
+use super::ids::{ContenderId, Id, LinkId, RadioId, StationPort};
 use super::link::Link;
 use super::medium::Medium;
 use super::minstrel::Minstrel;
 use super::rates::most;
+use crate::node::Queue;
 use crate::queue::QueueSpec;
 
 const BEST_EFFORT: usize = 1;
@@ -32,8 +34,8 @@ fn category(dscp: Dscp) -> usize {
 
 impl Medium {
     /// The link for packets of a port with this DSCP; it is made when the first comes.
-    pub(super) fn link_of(&mut self, port: usize, dscp: Dscp) -> usize {
-        let station = &self.stations[port / 2];
+    pub(super) fn link_of(&mut self, port: StationPort, dscp: Dscp) -> LinkId {
+        let station = &self.stations[port.station];
         let ap = &self.aps[station.ap];
         let category = match ap.config.has_categories {
             true => category(dscp),
@@ -42,61 +44,66 @@ impl Medium {
         if let Some(link) = self.ways[port].links[category] {
             return link;
         }
-        let is_up = port % 2 == 1;
-        let (from, to) = if is_up { (station.radio, ap.radio) } else { (ap.radio, station.radio) };
+        let is_down = port.is_down();
+        let (from, to) =
+            if is_down { (ap.radio, station.radio) } else { (station.radio, ap.radio) };
         let rate_control = station.config.rate_control.unwrap_or(ap.config.rate_control);
-        let spec = if is_up { station.config.queue } else { ap.config.queue };
+        let spec = if is_down { ap.config.queue } else { station.config.queue };
         let queue = self.queue(&spec, port, category);
-        let window = self.aps[self.stations[port / 2].ap].config.window;
+        let window = self.aps[self.stations[port.station].ap].config.window;
         let contender = self.contender(from, category);
         let mut link = Link::new(contender, (to, port), rate_control, queue, window);
-        let number = self.links.len();
         if rate_control == RateControl::Minstrel {
-            let ap = &self.aps[self.stations[port / 2].ap].config;
-            let seed = self.seed.split("minstrel").index(number as u64);
+            let ap = &self.aps[self.stations[port.station].ap].config;
+            let seed = self.seed.split("minstrel").index(self.links.len() as u64);
             let limits = (window, ap.max_air);
             link.minstrel = Some(Minstrel::new(most(ap), self.timing, limits, seed));
         }
-        let ap = &self.aps[self.stations[port / 2].ap].config;
-        if !is_up && ap.descriptors != Descriptors::Unlimited {
+        let ap = &self.aps[self.stations[port.station].ap].config;
+        if is_down && ap.descriptors != Descriptors::Unlimited {
             link.use_descriptors();
         }
-        self.links.push(link);
-        self.contenders[contender].links.push(number);
-        self.ways[port].links[category] = Some(number);
-        number
+        let link = self.links.push(link);
+        self.contenders[contender].links.push(link);
+        self.ways[port].links[category] = Some(link);
+        link
     }
 
     /// A queue of a port.
-    pub(super) fn queue(
-        &self,
-        spec: &QueueSpec,
-        port: usize,
-        category: usize,
-    ) -> Box<dyn crate::node::Queue> {
+    fn queue(&self, spec: &QueueSpec, port: StationPort, category: usize) -> Box<dyn Queue> {
+        self.queue_of_seed(spec, [port.place() as u64, category as u64])
+    }
+
+    /// The queue in front of the descriptors of an access point, whose radio it is.
+    pub(super) fn front_queue(&self, spec: &QueueSpec, radio: RadioId) -> Box<dyn Queue> {
+        // The seed of no station's queue.
+        self.queue_of_seed(spec, [u64::MAX, radio.place() as u64])
+    }
+
+    fn queue_of_seed(&self, spec: &QueueSpec, [first, second]: [u64; 2]) -> Box<dyn Queue> {
         // A limit in BDP means nothing where no rate is known: of 100 Mbit/s and 20 ms.
-        let seed = self.seed.split("queue").index(port as u64).index(category as u64);
+        let seed = self.seed.split("queue").index(first).index(second);
         spec.build(Rate::from_bps(100_000_000), Duration::from_millis(20), seed)
     }
 
     /// The contender of a category of a radio; it is made when it is first needed.
-    pub(super) fn contender(&mut self, radio: usize, category: usize) -> usize {
+    pub(super) fn contender(&mut self, radio: RadioId, category: usize) -> ContenderId {
         let access = CATEGORIES[category];
-        let found = self.contenders.iter().position(|c| c.radio == radio && c.access == access);
+        let found = self.contenders.find(|c| c.radio == radio && c.access == access);
         found.unwrap_or_else(|| {
-            self.contenders.push(Contender::new(radio, access));
-            self.radios[radio].contenders.push(self.contenders.len() - 1);
-            self.contenders.len() - 1
+            let contender = self.contenders.push(Contender::new(radio, access));
+            self.radios[radio].contenders.push(contender);
+            contender
         })
     }
 
     /// The links of a port.
-    pub(super) fn links_of(&self, port: usize) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn links_of(&self, port: StationPort) -> impl Iterator<Item = LinkId> + use<> {
         self.ways[port].links.into_iter().flatten()
     }
 
     /// Whether something waits at a port.
-    pub(super) fn has_backlog(&self, port: usize) -> bool {
+    pub(super) fn has_backlog(&self, port: StationPort) -> bool {
         self.links_of(port).any(|link| self.links[link].has_traffic())
     }
 }

@@ -14,47 +14,42 @@ use super::config::{ApConfig, ChannelConfig, Descriptors, StationConfig};
 use super::contender::Contender;
 use super::descriptors::Front;
 use super::ears::{Ears, Monitor};
+use super::ids::{
+    ApId, ContenderId, InterfererId, LinkId, RadioId, StationId, StationPort, Table, TransmissionId,
+};
 use super::interferer::Interferer;
 use super::link::Link;
 use super::reception::{Radio, Transmission};
 use super::scene::Scene;
 use super::scheduler::Scheduler;
-use crate::access::Direction;
+use crate::direction::Direction;
 use crate::meter::{LinkStats, Meter};
 use crate::node::{Counters, Dropped, Port};
-
-/// An access point of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ApId(pub(super) usize);
-
-/// A station of a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StationId(pub(super) usize);
 
 /// What happens at a time that is known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// A transmission ends.
-    End(usize),
+    End(TransmissionId),
     /// A contender that has the air sends the next PPDU of its exchange.
-    Continue(usize),
+    Continue(ContenderId),
     /// Somebody answers what a contender has sent.
-    Respond(usize),
+    Respond(ContenderId),
     /// No answer has come.
-    Unanswered(usize),
+    Unanswered(ContenderId),
     /// A receiver gives up a gap.
-    GiveUp(usize),
+    GiveUp(LinkId),
     /// An interferer begins or ends to send.
-    Burst(usize),
+    Burst(InterfererId),
     /// A beacon of an access point is due.
-    Beacon(usize),
+    Beacon(ApId),
     /// A station may have been silent for long enough to sleep.
-    Doze(usize),
+    Doze(StationId),
 }
 
 /// An access point.
 pub(super) struct Ap {
-    pub(super) radio: usize,
+    pub(super) radio: RadioId,
     pub(super) config: ApConfig,
     pub(super) scheduler: Box<dyn Scheduler>,
     /// Packets and IP bytes in its queues, for the pool.
@@ -70,8 +65,8 @@ pub(super) struct Ap {
 
 /// A station.
 pub(super) struct Station {
-    pub(super) radio: usize,
-    pub(super) ap: usize,
+    pub(super) radio: RadioId,
+    pub(super) ap: ApId,
     pub(super) config: StationConfig,
     /// When it last sent or received, or was about to.
     pub(super) active_at: Time,
@@ -88,7 +83,7 @@ pub(super) struct Way {
     pub(super) waiting: (usize, u64),
     pub(super) airtime: Airtime,
     /// Its links, by category.
-    pub(super) links: [Option<usize>; 4],
+    pub(super) links: [Option<LinkId>; 4],
 }
 
 pub(super) struct Medium {
@@ -97,14 +92,14 @@ pub(super) struct Medium {
     pub(super) errors: ErrorModel,
     pub(super) powers: Powers,
     pub(super) scene: Scene,
-    pub(super) interferers: Vec<Interferer>,
-    pub(super) radios: Vec<Radio>,
-    pub(super) aps: Vec<Ap>,
-    pub(super) stations: Vec<Station>,
-    pub(super) contenders: Vec<Contender>,
-    pub(super) links: Vec<Link>,
-    pub(super) ways: Vec<Way>,
-    pub(super) air: Vec<Option<Transmission>>,
+    pub(super) interferers: Table<InterfererId, Interferer>,
+    pub(super) radios: Table<RadioId, Radio>,
+    pub(super) aps: Table<ApId, Ap>,
+    pub(super) stations: Table<StationId, Station>,
+    pub(super) contenders: Table<ContenderId, Contender>,
+    pub(super) links: Table<LinkId, Link>,
+    pub(super) ways: Table<StationPort, Way>,
+    pub(super) air: Table<TransmissionId, Option<Transmission>>,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     sequence: u64,
     pub(super) now: Time,
@@ -114,16 +109,11 @@ pub(super) struct Medium {
     pub(super) seed: Seed,
     pub(super) monitor: Option<Monitor>,
     /// Packets that have crossed the air.
-    ready: VecDeque<(usize, Box<Packet>)>,
+    ready: VecDeque<(StationPort, Box<Packet>)>,
     /// When the next contender may send; to be asked anew after every change.
     next_access: Option<Time>,
     pub(super) uses: Option<Vec<Use>>,
     pub(super) scratch: Vec<Box<Packet>>,
-}
-
-/// The port of a station's packets in one direction.
-pub(super) fn port(station: StationId, direction: Direction) -> Port {
-    Port(2 * station.0 as u16 + u16::from(direction == Direction::Up))
 }
 
 impl Medium {
@@ -134,14 +124,14 @@ impl Medium {
             errors: ErrorModel::new(),
             powers: Powers::new(config.noise_figure_db),
             scene: Scene::new(config, seed.split("scene")),
-            interferers: Vec::new(),
-            radios: Vec::new(),
-            aps: Vec::new(),
-            stations: Vec::new(),
-            contenders: Vec::new(),
-            links: Vec::new(),
-            ways: Vec::new(),
-            air: Vec::new(),
+            interferers: Table::default(),
+            radios: Table::default(),
+            aps: Table::default(),
+            stations: Table::default(),
+            contenders: Table::default(),
+            links: Table::default(),
+            ways: Table::default(),
+            air: Table::default(),
             events: BinaryHeap::new(),
             sequence: 0,
             now: Time::ZERO,
@@ -156,28 +146,24 @@ impl Medium {
         }
     }
 
-    fn add_radio(&mut self, kind: u8) -> usize {
-        let number = self.radios.len();
-        let [high, low] = (number as u16).to_be_bytes();
-        // Locally administered.
-        self.radios.push(Radio::new(Address([2, 0, 0, kind, high, low])));
+    /// Adds a radio of a network: of its access point (`kind` 1) or of a station (2).
+    fn add_radio(&mut self, kind: u8, ap: ApId) -> RadioId {
+        let [high, low] = (self.radios.len() as u16).to_be_bytes();
         self.powers.add();
-        number
+        // Locally administered.
+        self.radios.push(Radio::new(Address([2, 0, 0, kind, high, low]), ap))
     }
 
     pub(super) fn add_ap(&mut self, config: ApConfig) -> ApId {
-        let radio = self.add_radio(1);
-        self.radios[radio].ap = self.aps.len();
+        let radio = self.add_radio(1, self.aps.next_id());
         let place = (config.position, config.power_dbm);
         self.scene.add_ap(place, config.others_db, config.width, &mut self.powers);
         let scheduler = config.scheduler.build();
         let front = match config.descriptors {
-            Descriptors::Shared(_) => {
-                Some(Front::new(self.queue(&config.queue, usize::MAX, radio)))
-            }
+            Descriptors::Shared(_) => Some(Front::new(self.front_queue(&config.queue, radio))),
             _ => None,
         };
-        self.aps.push(Ap {
+        let ap = self.aps.push(Ap {
             radio,
             front,
             config,
@@ -187,32 +173,31 @@ impl Medium {
             beacon_offset: Duration::ZERO,
             is_beacon_due: false,
         });
-        let ap = self.aps.len() - 1;
         self.start_beacons(ap);
-        ApId(ap)
+        ap
     }
 
     pub(super) fn add_station(&mut self, ap: ApId, config: StationConfig) -> StationId {
-        let radio = self.add_radio(2);
-        self.radios[radio].ap = ap.0;
+        let radio = self.add_radio(2, ap);
         let levels = (config.up_db, config.others_db);
-        self.scene.add_station(self.aps[ap.0].radio, &config.signal, levels, &mut self.powers);
+        self.scene.add_station(self.aps[ap].radio, &config.signal, levels, &mut self.powers);
         let (active_at, is_watched) = (self.now, false);
-        self.stations.push(Station { radio, ap: ap.0, config, active_at, is_watched });
-        self.ways.extend([Way::default(), Way::default()]);
-        let station = self.stations.len() - 1;
+        let station = self.stations.push(Station { radio, ap, config, active_at, is_watched });
+        // One for each direction, as `StationPort` counts.
+        self.ways.push(Way::default());
+        self.ways.push(Way::default());
         self.note_activity(station);
-        StationId(station)
+        station
     }
 
     pub(super) fn listen(&mut self, station: StationId) -> Ears {
-        let radio = &mut self.radios[self.stations[station.0].radio];
+        let radio = &mut self.radios[self.stations[station].radio];
         radio.ears.get_or_insert_default().clone()
     }
 
     pub(super) fn addresses(&self, station: StationId) -> (Address, Address) {
-        let station = &self.stations[station.0];
-        let address = |radio: usize| self.radios[radio].address;
+        let station = &self.stations[station];
+        let address = |radio: RadioId| self.radios[radio].address;
         (address(station.radio), address(self.aps[station.ap].radio))
     }
 
@@ -221,7 +206,7 @@ impl Medium {
     }
 
     pub(super) fn airtime_of(&self, port: Port) -> Airtime {
-        self.ways.get(usize::from(port.0)).map_or_else(Airtime::default, |way| way.airtime)
+        self.ways.get(port.into()).map_or_else(Airtime::default, |way| way.airtime)
     }
 
     pub(super) fn keep_uses(&mut self) {
@@ -237,7 +222,7 @@ impl Medium {
     }
 
     pub(super) fn counters(&self, port: Port) -> Counters {
-        let counters = self.ways[usize::from(port.0)].counters;
+        let counters = self.ways[port.into()].counters;
         let (packets, bytes) = counters.dropped_total();
         let held = (
             counters.pushed.0 - counters.polled.0 - packets,
@@ -247,7 +232,7 @@ impl Medium {
     }
 
     pub(super) fn link_stats(&self, port: Port, now: Time) -> LinkStats {
-        let way = &self.ways[usize::from(port.0)];
+        let way = &self.ways[port.into()];
         let (packets, bytes) = way.waiting;
         way.meter.snapshot(now, packets, bytes, 0.0)
     }
@@ -262,19 +247,19 @@ impl Medium {
     ) {
         self.run(now, drops);
         packet.enqueued = now;
-        let port = usize::from(port.0);
+        let port = StationPort::from(port);
         self.ways[port].counters.count_push(&packet);
-        let shared = self.stations[port / 2].ap;
-        if port.is_multiple_of(2) && self.aps[shared].front.is_some() {
-            self.push_shared((shared, port), packet, drops);
+        let ap = self.stations[port.station].ap;
+        if port.is_down() && self.aps[ap].front.is_some() {
+            self.push_shared((ap, port), packet, drops);
             self.find_access();
             return;
         }
-        let number = self.link_of(port, packet.dscp);
+        let id = self.link_of(port, packet.dscp);
         let before = drops.len();
-        let link = &mut self.links[number];
+        let link = &mut self.links[id];
         let (old_packets, old_bytes) = (link.backlog().packets, link.backlog().bytes);
-        let pool = (port.is_multiple_of(2)).then(|| self.stations[port / 2].ap);
+        let pool = port.is_down().then_some(ap);
         let is_full = pool.is_some_and(|ap| {
             let (packets, bytes) = self.aps[ap].pooled;
             let bytes = bytes + u64::from(packet.ip_bytes());
@@ -287,31 +272,31 @@ impl Medium {
             drops.push(Dropped { packet, reason: DropReason::Overflow });
         } else {
             link.enqueue(now, packet, drops);
-            if let (Some(ap), true) = (pool, port.is_multiple_of(2))
+            if let Some(ap) = pool
                 && let Descriptors::PerStation(most) = self.aps[ap].config.descriptors
             {
                 link.hand_over(now, most, drops);
             }
         }
-        self.after_queue(now, number, (old_packets, old_bytes), &drops[before..]);
-        let contender = self.links[number].contender;
-        match port % 2 {
-            0 => self.held_for(port / 2),
-            _ => self.note_activity(port / 2),
+        self.after_queue(now, id, (old_packets, old_bytes), &drops[before..]);
+        let contender = self.links[id].contender;
+        match port.direction {
+            Direction::Down => self.held_for(port.station),
+            Direction::Up => self.note_activity(port.station),
         }
-        if self.may_serve(number) {
+        if self.may_serve(id) {
             self.want(contender);
             // What the queue did not take is not there to be served.
-            let has_come = self.links[number].backlog().packets > old_packets;
+            let has_come = self.links[id].backlog().packets > old_packets;
             if let Some(ap) = pool.filter(|_| has_come) {
-                self.aps[ap].scheduler.arrived(now, number);
+                self.aps[ap].scheduler.arrived(now, id);
             }
         }
         self.find_access();
     }
 
     /// A contender has something to send.
-    pub(super) fn want(&mut self, contender: usize) {
+    pub(super) fn want(&mut self, contender: ContenderId) {
         let radio = self.contenders[contender].radio;
         let aifs = self.timing.aifs(&self.contenders[contender].access);
         let is_free =
@@ -320,7 +305,7 @@ impl Medium {
     }
 
     pub(super) fn beacons(&self, ap: ApId) -> (u64, Duration) {
-        self.aps[ap.0].beacons
+        self.aps[ap].beacons
     }
 
     /// Gives up a packet that has crossed the air.
@@ -407,12 +392,12 @@ impl Medium {
     fn grant(&mut self, drops: &mut Vec<Dropped>) {
         let now = self.now;
         let due = |c: &Contender| self.access_of(c).is_some_and(|at| at <= now);
-        let mut granted: Vec<usize> =
-            (0..self.contenders.len()).filter(|i| due(&self.contenders[*i])).collect();
+        let mut granted: Vec<ContenderId> =
+            self.contenders.ids().filter(|id| due(&self.contenders[*id])).collect();
         // Within a radio the category that contends least patiently goes first; for the others that is
         // a collision.
-        granted.sort_by_key(|i| {
-            let c = &self.contenders[*i];
+        granted.sort_by_key(|id| {
+            let c = &self.contenders[*id];
             (c.radio, c.access.aifsn, c.access.cw_min)
         });
         let mut last = None;
@@ -428,13 +413,13 @@ impl Medium {
     }
 
     /// The access point in whose network a contender is.
-    pub(super) fn ap_of(&self, contender: usize) -> &Ap {
+    pub(super) fn ap_of(&self, contender: ContenderId) -> &Ap {
         let radio = self.contenders[contender].radio;
         &self.aps[self.radios[radio].ap]
     }
 
     /// Packets that have crossed the air wait to be taken.
-    pub(super) fn deliver(&mut self, port: usize, packets: &mut Vec<Box<Packet>>) {
+    pub(super) fn deliver(&mut self, port: StationPort, packets: &mut Vec<Box<Packet>>) {
         self.ready.extend(packets.drain(..).map(|packet| (port, packet)));
     }
 
@@ -442,7 +427,7 @@ impl Medium {
     pub(super) fn after_queue(
         &mut self,
         now: Time,
-        link: usize,
+        link: LinkId,
         (packets, bytes): (usize, u64),
         dropped: &[Dropped],
     ) {
@@ -453,8 +438,8 @@ impl Medium {
         way.waiting.0 = way.waiting.0 + backlog.packets - packets;
         way.waiting.1 = way.waiting.1 + backlog.bytes - bytes;
         way.counters.count_drops(dropped);
-        if link.port.is_multiple_of(2) {
-            let pooled = &mut self.aps[self.stations[link.port / 2].ap].pooled;
+        if link.port.is_down() {
+            let pooled = &mut self.aps[self.stations[link.port.station].ap].pooled;
             pooled.0 = pooled.0 + backlog.packets - packets;
             pooled.1 = pooled.1 + backlog.bytes - bytes;
         }

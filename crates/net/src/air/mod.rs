@@ -24,6 +24,7 @@ mod descriptors;
 mod ears;
 mod exchange;
 mod hearing;
+mod ids;
 mod interferer;
 mod leave;
 mod link;
@@ -41,9 +42,9 @@ mod window;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
 use airlane_base::{Packet, Rate, Seed, Time};
 use airlane_wifi::{Address, Heard};
+use parking_lot::{Mutex, MutexGuard};
 
 pub use account::{Airtime, Held, Use};
 pub use config::{
@@ -51,13 +52,14 @@ pub use config::{
     SchedulerKind, Signal, StationConfig,
 };
 pub use ears::Ears;
+pub use ids::{ApId, StationId};
 pub use interferer::{Burst, InterfererConfig, Source};
-pub use medium::{ApId, StationId};
 
-use crate::access::Direction;
+use crate::direction::Direction;
 use crate::meter::LinkStats;
 use crate::node::{Counters, Dropped, Node, Port};
 use ears::Monitor;
+use ids::StationPort;
 use medium::Medium;
 
 /// The air of one channel: a handle to it. One handle is the node of a network, others add stations
@@ -99,7 +101,7 @@ impl Air {
 
     /// The port of a station's packets in one direction.
     pub fn port(station: StationId, direction: Direction) -> Port {
-        medium::port(station, direction)
+        StationPort { station, direction }.into()
     }
 
     /// The address of a station, and that of its access point.
@@ -143,7 +145,6 @@ impl Air {
         self.medium().take_uses()
     }
 
-    /// Nothing inside can panic with the lock held and leave what others could misread.
     fn medium(&self) -> MutexGuard<'_, Medium> {
         self.0.lock()
     }

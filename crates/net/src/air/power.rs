@@ -11,17 +11,15 @@ use airlane_base::Time;
 use airlane_wifi::{Exchange as Cost, Response, Vector, mac};
 use rand::RngExt;
 
-use super::StationId;
 use super::account::{Held, Use};
 use super::aggregate::Psdu;
 use super::contender::Contender;
 use super::exchange::{Carries, Exchange};
+use super::ids::{ApId, ContenderId, Id, RadioId, StationId, StationPort};
 use super::links::VOICE;
-use super::medium::{Event, Medium, port};
+use super::medium::{Event, Medium};
 use super::minstrel::Choice;
 use super::reception::{Purpose, Transmission, chance};
-use crate::access::Direction;
-use crate::node::Port;
 
 /// Between two beacons: 100 time units of 1024 us.
 pub(super) const INTERVAL: Duration = Duration::from_micros(102_400);
@@ -37,10 +35,10 @@ pub(super) struct Control {
 
 impl Medium {
     /// Begins the beacons of an access point that sends them.
-    pub(super) fn start_beacons(&mut self, ap: usize) {
+    pub(super) fn start_beacons(&mut self, ap: ApId) {
         // Each at times of its own.
         let nanos = INTERVAL.as_nanos() as u64;
-        let seed = self.seed.split("beacons").index(ap as u64);
+        let seed = self.seed.split("beacons").index(ap.place() as u64);
         self.aps[ap].beacon_offset = Duration::from_nanos(seed.rng().random_range(0..nanos));
         if self.aps[ap].config.has_beacons {
             self.await_beacon(ap);
@@ -48,7 +46,7 @@ impl Medium {
     }
 
     /// Sees to it that something happens when the next beacon is due.
-    fn await_beacon(&mut self, ap: usize) {
+    fn await_beacon(&mut self, ap: ApId) {
         if std::mem::replace(&mut self.aps[ap].is_beacon_due, true) {
             return;
         }
@@ -64,14 +62,14 @@ impl Medium {
     }
 
     /// A beacon is due.
-    pub(super) fn beacon(&mut self, ap: usize) {
+    pub(super) fn beacon(&mut self, ap: ApId) {
         self.aps[ap].is_beacon_due = false;
         if self.aps[ap].config.has_beacons {
             self.request(self.aps[ap].radio, Carries::Beacon);
             self.await_beacon(ap);
             return;
         }
-        for station in 0..self.stations.len() {
+        for station in self.stations.ids() {
             if self.stations[station].ap == ap && self.is_waited_for(station) {
                 self.request(self.stations[station].radio, Carries::Null { sleeps: false });
                 // Where that is lost, the next beacon says it again.
@@ -81,14 +79,14 @@ impl Medium {
     }
 
     /// A beacon has been sent.
-    pub(super) fn beacon_sent(&mut self, contender: usize, sent: &Transmission) {
+    pub(super) fn beacon_sent(&mut self, contender: ContenderId, sent: &Transmission) {
         let Some(exchange) = self.contenders[contender].exchange.take() else { return };
         let radio = self.contenders[contender].radio;
         let ap = self.radios[radio].ap;
         let beacons = &mut self.aps[ap].beacons;
         beacons.0 += 1;
         beacons.1 += exchange.cost.charge(&self.timing, &self.contenders[contender].access);
-        for station in 0..self.stations.len() {
+        for station in self.stations.ids() {
             let to = self.stations[station].radio;
             if self.stations[station].ap != ap || !self.is_waited_for(station) {
                 continue;
@@ -109,21 +107,20 @@ impl Medium {
     }
 
     /// Whether a station sleeps and its access point has something for it.
-    fn is_waited_for(&self, station: usize) -> bool {
+    fn is_waited_for(&self, station: StationId) -> bool {
         let radio = &self.radios[self.stations[station].radio];
-        let down = usize::from(port(StationId(station), Direction::Down).0);
-        radio.is_asleep && !radio.is_gone && self.has_backlog(down)
+        radio.is_asleep && !radio.is_gone && self.has_backlog(StationPort::down(station))
     }
 
     /// Something waits at an access point for a station that may be asleep.
-    pub(super) fn held_for(&mut self, station: usize) {
+    pub(super) fn held_for(&mut self, station: StationId) {
         if self.radios[self.stations[station].radio].is_asleep {
             self.await_beacon(self.stations[station].ap);
         }
     }
 
     /// A station has sent or received something, or is about to.
-    pub(super) fn note_activity(&mut self, station: usize) {
+    pub(super) fn note_activity(&mut self, station: StationId) {
         let Some(sleep_timeout) = self.stations[station].config.power_save else { return };
         let now = self.now;
         let station_of = &mut self.stations[station];
@@ -134,11 +131,11 @@ impl Medium {
     }
 
     /// A station may have been silent for long enough.
-    pub(super) fn doze(&mut self, station: usize) {
+    pub(super) fn doze(&mut self, station: StationId) {
         self.stations[station].is_watched = false;
         let Some(sleep_timeout) = self.stations[station].config.power_save else { return };
         let (radio, active_at) = (self.stations[station].radio, self.stations[station].active_at);
-        let up = usize::from(port(StationId(station), Direction::Up).0);
+        let up = StationPort::up(station);
         if self.radios[radio].is_asleep || self.radios[radio].is_gone {
             return;
         }
@@ -153,12 +150,12 @@ impl Medium {
     }
 
     /// The access point knows that a station is awake.
-    pub(super) fn wake(&mut self, station: usize) {
+    pub(super) fn wake(&mut self, station: StationId) {
         let radio = self.stations[station].radio;
         if !std::mem::replace(&mut self.radios[radio].is_asleep, false) {
             return;
         }
-        let down = usize::from(port(StationId(station), Direction::Down).0);
+        let down = StationPort::down(station);
         let ap = self.stations[station].ap;
         for link in self.links_of(down) {
             for _ in 0..self.links[link].backlog().packets {
@@ -171,7 +168,7 @@ impl Medium {
     }
 
     /// A radio has a frame without packets to send.
-    fn request(&mut self, radio: usize, carries: Carries) {
+    fn request(&mut self, radio: RadioId, carries: Carries) {
         let contender = self.contender(radio, VOICE);
         let waiting = &mut self.contenders[contender].control;
         if waiting.iter().all(|control| control.carries != carries) {
@@ -181,7 +178,7 @@ impl Medium {
     }
 
     /// A contender that has the air sends a frame without packets.
-    pub(super) fn begin_control(&mut self, contender: usize, control: Control) {
+    pub(super) fn begin_control(&mut self, contender: ContenderId, control: Control) {
         let radio = self.contenders[contender].radio;
         let vector = Vector::ofdm(0);
         let (to, bytes, response, purpose) = match control.carries {
@@ -194,7 +191,6 @@ impl Medium {
         };
         let cost = Cost { vector, bytes, is_protected: false, response };
         self.contenders[contender].exchange = Some(Exchange {
-            link: usize::MAX,
             to,
             carries: control.carries,
             tries: control.tries,
@@ -220,11 +216,16 @@ impl Medium {
     }
 
     /// The account of a null frame, and what follows from it.
-    pub(super) fn settle_null(&mut self, contender: usize, exchange: &Exchange, is_answered: bool) {
+    pub(super) fn settle_null(
+        &mut self,
+        contender: ContenderId,
+        exchange: &Exchange,
+        is_answered: bool,
+    ) {
         let Contender { radio, access, .. } = self.contenders[contender];
         let retries = self.ap_of(contender).config.retries;
-        let Some(station) = self.stations.iter().position(|s| s.radio == radio) else { return };
-        let port = usize::from(port(StationId(station), Direction::Up).0);
+        let Some(station) = self.stations.find(|s| s.radio == radio) else { return };
+        let port = StationPort::up(station);
         let charge = exchange.cost.charge(&self.timing, &access);
         let bare = exchange.cost.bare(&self.timing);
         self.ways[port].airtime.attempt(charge, bare, is_answered);
@@ -236,7 +237,7 @@ impl Medium {
             };
             let (from, until) = (exchange.started, self.now);
             uses.push(Use {
-                port: Port(port as u16),
+                port: port.into(),
                 from,
                 until,
                 charged: charge,

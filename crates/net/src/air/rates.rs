@@ -4,12 +4,13 @@ use airlane_base::Rate;
 use airlane_wifi::Vector;
 
 use super::config::{ApConfig, RateControl, StationConfig};
-use super::medium::{ApId, Medium};
+use super::ids::{ApId, LinkId};
+use super::medium::Medium;
 use super::minstrel::Choice;
 
 impl Medium {
     pub(super) fn rate_of(&self, ap: ApId, station: &StationConfig) -> Rate {
-        let ap = &self.aps[ap.0].config;
+        let ap = &self.aps[ap].config;
         let snr = self.scene.snr_at_first(ap, &station.signal);
         let vector = match station.rate_control.unwrap_or(ap.rate_control) {
             RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
@@ -24,7 +25,7 @@ impl Medium {
     }
 
     /// How a link makes its next attempt.
-    pub(super) fn choose(&mut self, link: usize) -> Choice {
+    pub(super) fn choose(&mut self, link: LinkId) -> Choice {
         match &mut self.links[link].minstrel {
             Some(minstrel) => minstrel.choose(self.now),
             None => Choice { vector: self.vector(link), is_sample: false },
@@ -32,9 +33,9 @@ impl Medium {
     }
 
     /// How a link would send now: what it finds best.
-    pub(super) fn vector(&self, link: usize) -> Vector {
+    pub(super) fn vector(&self, link: LinkId) -> Vector {
         let link = &self.links[link];
-        let ap = &self.aps[self.stations[link.port / 2].ap].config;
+        let ap = &self.aps[self.stations[link.port.station].ap].config;
         match link.rate_control {
             RateControl::Fixed { mcs, streams } => ap.vector(mcs, streams),
             RateControl::Ideal => {

@@ -5,6 +5,7 @@ use airlane_wifi::{Address, ErrorModel, Vector, Width, mac};
 use rand::RngExt;
 
 use super::ears::Ears;
+use super::ids::{ApId, ContenderId, RadioId, TransmissionId};
 use super::medium::{Event, Medium};
 
 /// A radio: of an access point or of a station.
@@ -12,9 +13,9 @@ use super::medium::{Event, Medium};
 pub(super) struct Radio {
     pub(super) address: Address,
     /// The access point in whose network it is.
-    pub(super) ap: usize,
+    pub(super) ap: ApId,
     /// Its contenders.
-    pub(super) contenders: Vec<usize>,
+    pub(super) contenders: Vec<ContenderId>,
     sending: bool,
     /// It has the air, and waits for an answer or for its turn to go on.
     pub(super) is_engaged: bool,
@@ -26,7 +27,7 @@ pub(super) struct Radio {
     /// What it heard last it could not make out: it waits longer (EIFS).
     is_unsure: bool,
     /// The transmission that it receives.
-    locked: Option<usize>,
+    locked: Option<TransmissionId>,
     pub(super) ears: Option<Ears>,
     /// What others than 802.11 send, here, mW.
     pub(super) foreign: f64,
@@ -51,9 +52,9 @@ pub(super) enum Purpose {
 pub(super) struct Transmission {
     pub(super) purpose: Purpose,
     /// The contender whose exchange it belongs to.
-    pub(super) contender: usize,
-    pub(super) from: usize,
-    pub(super) to: usize,
+    pub(super) contender: ContenderId,
+    pub(super) from: RadioId,
+    pub(super) to: RadioId,
     pub(super) vector: Vector,
     /// Bytes of its PSDU.
     pub(super) bytes: u32,
@@ -62,18 +63,18 @@ pub(super) struct Transmission {
     /// Until when the exchange goes on.
     pub(super) nav: Time,
     /// Radios that were sending at some time of it.
-    pub(super) overlaps: Vec<usize>,
+    pub(super) overlaps: Vec<RadioId>,
     /// Radios that took the channel for busy for it.
-    sensed_by: Vec<usize>,
+    sensed_by: Vec<RadioId>,
     /// Interference at the receiver from each time on, mW.
     interference: Vec<(Time, f64)>,
 }
 
 impl Radio {
-    pub(super) fn new(address: Address) -> Self {
+    pub(super) fn new(address: Address, ap: ApId) -> Self {
         Self {
             address,
-            ap: 0,
+            ap,
             contenders: Vec::new(),
             sending: false,
             is_engaged: false,
@@ -105,8 +106,8 @@ impl Radio {
 impl Transmission {
     /// A PPDU that is about to be sent.
     pub(super) fn new(
-        (purpose, contender): (Purpose, usize),
-        (from, to): (usize, usize),
+        (purpose, contender): (Purpose, ContenderId),
+        (from, to): (RadioId, RadioId),
         (vector, bytes): (Vector, u32),
         start: Time,
     ) -> Self {
@@ -152,7 +153,7 @@ impl Medium {
     }
 
     /// A radio finds the channel busy from now on: its backoffs stand still.
-    pub(super) fn freeze(&mut self, radio: usize) {
+    pub(super) fn freeze(&mut self, radio: RadioId) {
         let eifs = self.eifs(&self.radios[radio]);
         let counts_from = self.radios[radio].counts_from();
         for i in 0..self.radios[radio].contenders.len() {
@@ -166,7 +167,7 @@ impl Medium {
     pub(super) fn start(&mut self, mut sent: Transmission) {
         let now = self.now;
         let from = sent.from;
-        let number = self.air.iter().position(Option::is_none).unwrap_or(self.air.len());
+        let id = self.air.find(Option::is_none).unwrap_or_else(|| self.air.push(None));
         if self.radios[from].is_idle() {
             self.freeze(from);
         }
@@ -177,7 +178,7 @@ impl Medium {
             sent.overlaps.push(other.from);
         }
         let width = self.width(&sent);
-        for r in 0..self.radios.len() {
+        for r in self.radios.ids() {
             let power = self.powers.dbm(from, r);
             if r == from || power < self.config.sense_dbm {
                 continue;
@@ -203,15 +204,11 @@ impl Medium {
                 }
             };
             if is_locked {
-                self.radios[r].locked = Some(number);
+                self.radios[r].locked = Some(id);
             }
         }
-        self.at(sent.end, Event::End(number));
-        if number == self.air.len() {
-            self.air.push(Some(sent));
-        } else {
-            self.air[number] = Some(sent);
-        }
+        self.at(sent.end, Event::End(id));
+        self.air[id] = Some(sent);
         self.weigh_interference();
     }
 
@@ -219,22 +216,22 @@ impl Medium {
     /// summed up anew: powers may have changed since another began.
     pub(super) fn weigh_interference(&mut self) {
         let now = self.now;
-        for number in 0..self.air.len() {
-            let Some(sent) = &self.air[number] else { continue };
-            let others = self.air.iter().enumerate().filter(|(n, _)| *n != number);
-            let senders = others.filter_map(|(_, other)| other.as_ref()).map(|other| other.from);
+        for id in self.air.ids() {
+            let Some(sent) = &self.air[id] else { continue };
+            let others = self.air.ids().filter(|other| *other != id);
+            let senders = others.filter_map(|other| Some(self.air[other].as_ref()?.from));
             let heard = senders.filter(|from| *from != sent.to);
             let level: f64 = heard.map(|from| self.powers.mw(from, sent.to)).sum();
             let level = level + self.radios[sent.to].foreign;
-            if let Some(sent) = &mut self.air[number] {
+            if let Some(sent) = &mut self.air[id] {
                 sent.interfere(now, level);
             }
         }
     }
 
     /// A PPDU has been sent.
-    pub(super) fn end(&mut self, number: usize, drops: &mut Vec<crate::node::Dropped>) {
-        let Some(sent) = self.air[number].take() else { return };
+    pub(super) fn end(&mut self, id: TransmissionId, drops: &mut Vec<crate::node::Dropped>) {
+        let Some(sent) = self.air[id].take() else { return };
         self.weigh_interference();
         self.radios[sent.from].sending = false;
         let (mut has_come, is_data) = (false, sent.purpose == Purpose::Data);
@@ -242,7 +239,7 @@ impl Medium {
         for i in 0..sent.sensed_by.len() {
             let r = sent.sensed_by[i];
             self.radios[r].sensed -= 1;
-            let is_locked = self.radios[r].locked == Some(number);
+            let is_locked = self.radios[r].locked == Some(id);
             if is_locked {
                 self.radios[r].locked = None;
                 if r == sent.to {
@@ -269,7 +266,7 @@ impl Medium {
     }
 
     /// A radio may find the channel idle from now on.
-    pub(super) fn rest(&mut self, radio: usize) {
+    pub(super) fn rest(&mut self, radio: RadioId) {
         let now = self.now;
         let radio = &mut self.radios[radio];
         if radio.is_idle() {
@@ -278,7 +275,7 @@ impl Medium {
     }
 
     /// What a radio that is not meant learns from a PPDU.
-    fn overhear(&mut self, radio: usize, sent: &Transmission) {
+    fn overhear(&mut self, radio: RadioId, sent: &Transmission) {
         let sinr = self.sinr_of(radio, sent);
         let is_clear = self.errors.success(&sent.vector, sinr, mac::DATA.min(sent.bytes)) >= 0.5;
         let radio = &mut self.radios[radio];
@@ -289,7 +286,7 @@ impl Medium {
     }
 
     /// SINR of a PPDU at a radio, with all that was sent at some time of it.
-    pub(super) fn sinr_of(&self, radio: usize, sent: &Transmission) -> f64 {
+    pub(super) fn sinr_of(&self, radio: RadioId, sent: &Transmission) -> f64 {
         let others = sent.overlaps.iter().filter(|other| **other != radio);
         let interference: f64 = others.map(|o| self.powers.mw(*o, radio)).sum();
         let interference = interference + self.radios[radio].foreign;

@@ -9,6 +9,7 @@ use airlane_wifi::{
 
 use super::channel::Powers;
 use super::config::{ApConfig, ChannelConfig, Motion, Signal};
+use super::ids::{RadioId, Table};
 
 /// How old powers may be when an exchange begins.
 const FRESH: Duration = Duration::from_millis(10);
@@ -21,7 +22,7 @@ struct Stand {
     /// What it sends with, dBm.
     power_dbm: f64,
     /// The radio of its access point, and the SNR of what that sends here; `None` of access points.
-    quality: Option<(usize, Quality)>,
+    quality: Option<(RadioId, Quality)>,
     /// What it sends with more than its access point, dB.
     up_db: f64,
     /// SNR between it and those of whom nothing else is known, dB.
@@ -40,7 +41,7 @@ pub(super) struct Scene {
     /// Loss with distance and shadowing, between any two.
     common: Propagation,
     seed: Seed,
-    stands: Vec<Stand>,
+    stands: Table<RadioId, Stand>,
     is_steady: bool,
 }
 
@@ -50,7 +51,7 @@ impl Scene {
             .shadowing
             .map(|(sigma_db, metres)| Shadowing::new(seed.split("shadowing"), sigma_db, metres));
         let common = Propagation { loss: config.loss, shadowing, fading: None };
-        Self { config, common, seed, stands: Vec::new(), is_steady: true }
+        Self { config, common, seed, stands: Table::default(), is_steady: true }
     }
 
     /// An access point: where it is, what it sends with, how well radios of others' networks hear it.
@@ -61,7 +62,7 @@ impl Scene {
         width: Width,
         powers: &mut Powers,
     ) {
-        self.stands.push(Stand {
+        let radio = self.stands.push(Stand {
             mobility: position.map(Mobility::Static),
             power_dbm,
             quality: None,
@@ -72,13 +73,13 @@ impl Scene {
             is_gone: false,
             refreshed: Time::ZERO,
         });
-        self.evaluate(self.stands.len() - 1, Time::ZERO, powers);
+        self.evaluate(radio, Time::ZERO, powers);
     }
 
     /// A station of an access point.
     pub(super) fn add_station(
         &mut self,
-        ap: usize,
+        ap: RadioId,
         signal: &Signal,
         (up_db, others_db): (f64, f64),
         powers: &mut Powers,
@@ -116,7 +117,7 @@ impl Scene {
             }
         };
         self.is_steady &= is_steady;
-        self.stands.push(Stand {
+        let radio = self.stands.push(Stand {
             mobility,
             power_dbm: power_dbm + up_db,
             quality: Some((ap, quality)),
@@ -127,7 +128,7 @@ impl Scene {
             is_gone: false,
             refreshed: Time::ZERO,
         });
-        self.evaluate(number, Time::ZERO, powers);
+        self.evaluate(radio, Time::ZERO, powers);
     }
 
     /// SNR of what an access point sends to a station, at the beginning of time, dB; without fading.
@@ -144,13 +145,13 @@ impl Scene {
     }
 
     /// A radio is heard no more.
-    pub(super) fn silence(&mut self, radio: usize, powers: &mut Powers) {
+    pub(super) fn silence(&mut self, radio: RadioId, powers: &mut Powers) {
         self.stands[radio].is_gone = true;
         powers.silence(radio);
     }
 
     /// Where a radio is.
-    pub(super) fn position(&mut self, radio: usize, now: Time) -> Option<Position> {
+    pub(super) fn position(&mut self, radio: RadioId, now: Time) -> Option<Position> {
         self.stands[radio].mobility.as_mut().map(|mobility| mobility.position(now))
     }
 
@@ -161,7 +162,7 @@ impl Scene {
 
     /// Sees to it that what a radio hears and how it is heard is not older than 10 ms.
     #[inline]
-    pub(super) fn refresh(&mut self, radio: usize, now: Time, powers: &mut Powers) {
+    pub(super) fn refresh(&mut self, radio: RadioId, now: Time, powers: &mut Powers) {
         if !self.is_steady && now >= self.stands[radio].refreshed + FRESH {
             self.stands[radio].refreshed = now;
             self.evaluate(radio, now, powers);
@@ -169,11 +170,11 @@ impl Scene {
     }
 
     /// Powers between a radio and all others, both ways.
-    fn evaluate(&mut self, a: usize, now: Time, powers: &mut Powers) {
+    fn evaluate(&mut self, a: RadioId, now: Time, powers: &mut Powers) {
         if self.stands[a].is_gone {
             return;
         }
-        for b in 0..self.stands.len() {
+        for b in self.stands.ids() {
             let is_settled =
                 self.stands[a].is_steady && self.stands[b].is_steady && now > Time::ZERO;
             if a == b || self.stands[b].is_gone || is_settled {
@@ -186,7 +187,7 @@ impl Scene {
     }
 
     /// Power of `a` at `b`, and of `b` at `a`, dBm.
-    fn between(&mut self, a: usize, b: usize, now: Time) -> (f64, f64) {
+    fn between(&mut self, a: RadioId, b: RadioId, now: Time) -> (f64, f64) {
         let (here, there) = (self.position(a, now), self.position(b, now));
         let (x, y) = (&self.stands[a], &self.stands[b]);
         for (station, ap, is_turned) in [(y, a, false), (x, b, true)] {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use super::super::ids::LinkId;
 use super::{Candidate, Deficit, Pick, Scheduler};
 
 /// Airtime that a station is given in a round, nanoseconds: mac80211's 300 us.
@@ -26,11 +27,11 @@ impl Scheduler for AirtimeDeficit {
         Pick::Link(self.deficit.pick(QUANTUM, candidates))
     }
 
-    fn served(&mut self, link: usize, charge: Duration, _bytes: u64) {
+    fn served(&mut self, link: LinkId, charge: Duration, _bytes: u64) {
         self.deficit.use_up(link, charge.as_nanos() as i64);
     }
 
-    fn heard(&mut self, link: usize, charge: Duration) {
+    fn heard(&mut self, link: LinkId, charge: Duration) {
         if self.both {
             self.deficit.use_up(link, charge.as_nanos() as i64);
         }

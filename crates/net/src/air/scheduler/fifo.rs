@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use airlane_base::Time;
 
+use super::super::ids::LinkId;
 use super::{Candidate, Pick, Scheduler};
 
 /// Whose oldest packet came first is served. Each packet that comes is noted; what an aggregate has taken
@@ -11,7 +12,7 @@ use super::{Candidate, Pick, Scheduler};
 #[derive(Debug, Default)]
 pub(super) struct Fifo {
     arrivals: u64,
-    links: BTreeMap<usize, Notes>,
+    links: BTreeMap<LinkId, Notes>,
 }
 
 /// What is known of the packets of a link.
@@ -41,7 +42,7 @@ impl Notes {
 }
 
 impl Scheduler for Fifo {
-    fn arrived(&mut self, _now: Time, link: usize) {
+    fn arrived(&mut self, _now: Time, link: LinkId) {
         self.arrivals += 1;
         let waiting = &mut self.links.entry(link).or_default().waiting;
         if waiting.len() < MAX_NOTES {

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use super::super::ids::LinkId;
 use super::{Candidate, Pick, Scheduler, following};
 
 #[derive(Debug)]
 pub(super) struct FullAggregate {
     hold: Duration,
-    last: Option<usize>,
+    last: Option<LinkId>,
     /// Since when a link has had something to send, and has not been served.
-    since: BTreeMap<usize, Time>,
+    since: BTreeMap<LinkId, Time>,
 }
 
 impl FullAggregate {
@@ -23,7 +24,7 @@ impl FullAggregate {
 }
 
 impl Scheduler for FullAggregate {
-    fn arrived(&mut self, now: Time, link: usize) {
+    fn arrived(&mut self, now: Time, link: LinkId) {
         self.since.entry(link).or_insert(now);
     }
 

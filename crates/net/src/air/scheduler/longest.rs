@@ -3,11 +3,12 @@
 
 use airlane_base::Time;
 
+use super::super::ids::LinkId;
 use super::{Candidate, Pick, Scheduler, following};
 
 #[derive(Debug, Default)]
 pub(super) struct LongestQueue {
-    last: Option<usize>,
+    last: Option<LinkId>,
 }
 
 impl Scheduler for LongestQueue {

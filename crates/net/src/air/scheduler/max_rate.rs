@@ -2,6 +2,7 @@
 
 use airlane_base::Time;
 
+use super::super::ids::LinkId;
 use super::{Candidate, Pick, Scheduler, following};
 
 /// Rates from this part of the highest on are as fast.
@@ -9,7 +10,7 @@ const EQUAL: f64 = 0.99;
 
 #[derive(Debug, Default)]
 pub(super) struct MaximumRate {
-    last: Option<usize>,
+    last: Option<LinkId>,
 }
 
 impl Scheduler for MaximumRate {

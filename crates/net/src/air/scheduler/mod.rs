@@ -13,13 +13,14 @@ use std::time::Duration;
 use airlane_base::{Rate, Time};
 
 use super::config::SchedulerKind;
+use super::ids::LinkId;
 use super::link::Backlog;
 
 /// A link that has something to send.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     /// Its number.
-    pub(super) link: usize,
+    pub(super) link: LinkId,
     /// What has no number yet.
     pub(super) backlog: Backlog,
     /// Bytes of frames that are to be sent again.
@@ -55,7 +56,7 @@ impl Candidate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     /// A link.
-    Link(usize),
+    Link(LinkId),
     /// None before this time.
     Wait(Time),
 }
@@ -63,17 +64,17 @@ pub(super) enum Pick {
 /// Chooses between the stations of an access point.
 pub(super) trait Scheduler: Send {
     /// A packet came for a link.
-    fn arrived(&mut self, now: Time, link: usize) {
+    fn arrived(&mut self, now: Time, link: LinkId) {
         let _ = (now, link);
     }
     /// Who is served next, of those that have something to send: one at least.
     fn pick(&mut self, now: Time, candidates: &[Candidate]) -> Pick;
     /// A link was served: what it is charged with, and the bytes of the frames.
-    fn served(&mut self, link: usize, charge: Duration, bytes: u64) {
+    fn served(&mut self, link: LinkId, charge: Duration, bytes: u64) {
         let _ = (link, charge, bytes);
     }
     /// The station of a link has sent.
-    fn heard(&mut self, link: usize, charge: Duration) {
+    fn heard(&mut self, link: LinkId, charge: Duration) {
         let _ = (link, charge);
     }
 }
@@ -93,10 +94,9 @@ impl SchedulerKind {
 }
 
 /// The link that follows another in a circle.
-fn following(last: Option<usize>, candidates: &[Candidate]) -> usize {
+fn following(last: Option<LinkId>, candidates: &[Candidate]) -> LinkId {
     let after = |c: &&Candidate| last.is_some_and(|last| c.link > last);
-    let links = candidates.iter().filter(after).chain(candidates).map(|c| c.link);
-    links.take(1).sum()
+    candidates.iter().find(after).unwrap_or(&candidates[0]).link
 }
 
 /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) in whatever is counted. A link that has
@@ -104,12 +104,12 @@ fn following(last: Option<usize>, candidates: &[Candidate]) -> usize {
 #[derive(Debug, Default)]
 struct Deficit {
     /// What each may still use, by link.
-    left: std::collections::BTreeMap<usize, i64>,
-    last: Option<usize>,
+    left: std::collections::BTreeMap<LinkId, i64>,
+    last: Option<LinkId>,
 }
 
 impl Deficit {
-    fn pick(&mut self, quantum: i64, candidates: &[Candidate]) -> usize {
+    fn pick(&mut self, quantum: i64, candidates: &[Candidate]) -> LinkId {
         // Who has nothing to send saves nothing up.
         self.left.retain(|link, left| *left <= 0 || candidates.iter().any(|c| c.link == *link));
         if let Some(last) = self.last
@@ -129,7 +129,7 @@ impl Deficit {
         }
     }
 
-    fn use_up(&mut self, link: usize, amount: i64) {
+    fn use_up(&mut self, link: LinkId, amount: i64) {
         *self.left.entry(link).or_default() -= amount;
     }
 }

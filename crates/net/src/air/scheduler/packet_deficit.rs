@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use super::super::ids::LinkId;
 use super::{Candidate, Deficit, Pick, Scheduler};
 
 /// Bytes that a station is given in a round: about a packet.
@@ -17,7 +18,7 @@ impl Scheduler for PacketDeficit {
         Pick::Link(self.0.pick(QUANTUM, candidates))
     }
 
-    fn served(&mut self, link: usize, _charge: Duration, bytes: u64) {
+    fn served(&mut self, link: LinkId, _charge: Duration, bytes: u64) {
         self.0.use_up(link, bytes as i64);
     }
 }
