@@ -11,14 +11,16 @@ pub mod algorithm;
 pub mod bola;
 pub mod buffer_based;
 pub mod fixed_rate;
+pub mod kind;
 pub mod mpc;
 pub mod player;
 pub mod state;
 pub mod title_model;
 
-pub use algorithm::{Abr, AbrKind, Fixed, RateBased, next_rung};
+pub use algorithm::{Abr, Fixed, RateBased, next_rung};
 pub use bola::Bola;
 pub use buffer_based::BufferBased;
+pub use kind::AbrKind;
 pub use mpc::Mpc;
 pub use player::{PlayedChunk, PlayerModel, PlayerPhase};
 pub use state::{HISTORY, History, PlayerState, WINDOW};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-use crate::decode::Precision;
+use crate::transmission::Precision;
 
 /// How far a receiver's clock and the capturing machine's may move apart before one of them is said to
 /// have jumped, nanoseconds.

@@ -7,10 +7,10 @@ use airlane_base::Time;
 use airlane_wifi::{Format, Frame, FrameKind, Heard, Vector, What, mac};
 
 use crate::clock::{Clock, DISORDER, Reading, point};
-use crate::decode::{Precision, Transmission};
 use crate::own::{Level, Own};
 use crate::packet::Packet;
 use crate::radiotap::{Position, Radiotap};
+use crate::transmission::{Precision, Transmission};
 
 /// An aggregate has at most so many frames (1024 in 802.11be).
 const MAX_FRAMES: usize = 1_024;

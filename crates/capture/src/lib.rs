@@ -23,10 +23,11 @@ mod live;
 mod own;
 mod packet;
 mod radiotap;
+mod transmission;
 mod writer;
 
 pub use account::*;
-pub use decode::{Counts, Decoder, Precision, Transmission};
+pub use decode::{Counts, Decoder};
 pub use error::CaptureError;
 pub use file::{FileCounts, LinkType, Record, Records};
 pub use header::{BadHeader, Header};
@@ -34,4 +35,5 @@ pub use live::Monitor;
 pub use own::{Level, Own};
 pub use packet::{BadPacket, Packet};
 pub use radiotap::{Ampdu, BadRadiotap, Position, Radiotap};
+pub use transmission::{Precision, Transmission};
 pub use writer::Writer;

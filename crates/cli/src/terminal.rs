@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use airlane_base::printable;
+
 /// Has daemons say on the standard error what happens: `RUST_LOG` chooses how much.
 pub(crate) fn log(quiet: bool) {
     use tracing_subscriber::EnvFilter;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
-use crate::coupled::Group;
+use crate::group::Group;
 use crate::pacer::BURST_PACKETS;
 
 /// What a controller knows about the round-trip time when a packet is acknowledged.

@@ -26,6 +26,7 @@ pub mod explicit;
 pub mod factory;
 pub mod fast;
 mod flight;
+mod group;
 pub mod pacer;
 pub mod pacing;
 pub mod rate_sample;
@@ -38,12 +39,13 @@ pub use controller::{
     Ack, Controller, Grant, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent,
     Signal,
 };
-pub use coupled::{Coupled, Group};
+pub use coupled::Coupled;
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use cupid::{Cupid, Fallback};
 pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};
 pub use fast::Fast;
+pub use group::Group;
 pub use pacer::Pacer;
 pub use rate_sample::RateSampler;
 pub use reno::Reno;

@@ -42,7 +42,7 @@ mod sender;
 mod window;
 pub mod wire;
 
-pub use preference::Preference;
+pub use path::Preference;
 pub use receiver::{Receiver, ReceiverError};
 pub use sender::{AckError, Sender, SenderCounts};
 

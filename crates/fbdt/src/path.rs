@@ -4,10 +4,19 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-use crate::preference::Preference;
 use crate::reliability::Reliability;
 use crate::window::{Arrived, Taken};
 use crate::wire::Segment;
+
+/// How gladly a path is used. The least of two is used first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Preference {
+    /// Used only while no path that is no backup is there and speaks.
+    pub is_backup: bool,
+    /// Of paths that are alike in that, a dearer one is used only while the cheaper ones do not keep
+    /// up. In any unit; paths of one price are used alike.
+    pub price: u32,
+}
 
 /// Weight of a new sample in the time that a path takes.
 const TIME_GAIN: f64 = 0.125;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use crate::path::Preference;
 use crate::{PathId, Sender};
 
 /// A dear path is used once all cheaper ones have had something to send for so long without a break.
@@ -14,16 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SHORT_PATIENCE: Duration = Duration::from_millis(100);
 /// How long a path counts as one that has just been of use.
 const RECENT_USE: Duration = Duration::from_secs(10);
-
-/// How gladly a path is used. The least of two is used first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Preference {
-    /// Used only while no path that is no backup is there and speaks.
-    pub is_backup: bool,
-    /// Of paths that are alike in that, a dearer one is used only while the cheaper ones do not keep
-    /// up. In any unit; paths of one price are used alike.
-    pub price: u32,
-}
 
 impl Sender {
     /// How gladly `path` is used from now on.

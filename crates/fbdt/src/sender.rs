@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use airlane_base::{ByteQueue, Time};
 use bytes::Bytes;
 
-use crate::path::Path;
-use crate::preference::Preference;
+use crate::path::{Path, Preference};
 use crate::window::{Arrived, Taken, Window};
 use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
 use crate::{Config, MAX_PATHS, Options, PathId};

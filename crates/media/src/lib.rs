@@ -13,7 +13,7 @@
 //! read in their files. [`vp9`] is what is to be known of the frames of layered video, [`y4m`] how pictures
 //! come that are yet to be encoded.
 
-pub mod clouds;
+mod byte_range;
 pub mod corpus;
 pub mod dash;
 pub mod heads;
@@ -34,6 +34,7 @@ pub mod vp9;
 pub mod y4m;
 
 pub use corpus::Corpus;
+pub use layers::clouds;
 pub use perceptual::Perceptual;
 pub use statistics::CorpusStatistics;
 pub use tiles::{TileContent, TiledVideo};

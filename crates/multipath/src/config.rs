@@ -1,12 +1,9 @@
 //! The configuration of a session's streams and of its connections.
 
-use std::sync::Arc;
-
 use airlane_fbdt::Options as FbdtOptions;
 use airlane_quic::TransportConfig;
 
-use crate::engine::EngineFactory;
-use crate::terms::Protocol;
+use crate::engine::Scheme;
 
 /// Bytes that lie in a connection beyond its congestion window: enough to fill the pauses between
 /// two turns of the task that writes, and no more, since no other path can take them.
@@ -14,15 +11,6 @@ const UNSENT_BYTES: u64 = 64 << 10;
 /// Streams of a connection at once: of each direction's data stream those that are not read yet, and the
 /// control stream.
 const MAX_STREAMS: u32 = 256;
-
-/// The scheme by which a stream's paths send: what makes its engines.
-#[derive(Clone, Debug)]
-pub enum Scheme {
-    /// FBDT, with the parts that it has.
-    Fbdt(FbdtOptions),
-    /// Another, from outside.
-    Other(Arc<dyn EngineFactory>),
-}
 
 /// The scheme and the sizes of a session's streams, as one end wants them. The end that accepts a
 /// stream lowers sizes to its own.
@@ -48,25 +36,6 @@ impl Default for StreamConfig {
             max_segment_bytes: 16 << 10,
             max_window_bytes: 1 << 20,
             memory: None,
-        }
-    }
-}
-
-impl Scheme {
-    /// Bytes under way up to which a stream uses the low-latency channel: a keystroke then waits for no
-    /// bulk transfer.
-    pub(crate) fn max_low_latency_bytes(&self) -> u64 {
-        match self {
-            Self::Fbdt(_) => 4 << 10,
-            Self::Other(engines) => engines.max_low_latency_bytes(),
-        }
-    }
-
-    /// The frames of its streams.
-    pub(crate) fn protocol(&self) -> Protocol {
-        match self {
-            Self::Fbdt(_) => Protocol::Fbdt,
-            Self::Other(engines) => engines.protocol(),
         }
     }
 }

@@ -28,9 +28,9 @@ mod subflow;
 mod terms;
 
 pub use airlane_fbdt::{Options as FbdtOptions, Preference};
-pub use config::{Scheme, StreamConfig, path_transport};
+pub use config::{StreamConfig, path_transport};
 pub use engine::{
-    Arrival, ControlEvent, Engine, EngineFactory, MAX_PATHS, Outgoing, PathLoad, PathLoads,
+    Arrival, ControlEvent, Engine, EngineFactory, MAX_PATHS, Outgoing, PathLoad, PathLoads, Scheme,
     SentCounts, Turn,
 };
 pub use error::{MultipathError, Reason};

@@ -6,6 +6,7 @@ use airlane_base::{Rate, Seed, Time};
 
 use crate::header::{Header, MAX_PRIORITY, is_older};
 use crate::rates::{Service, Shares};
+use crate::reason::Reason;
 use crate::streams::{NONE, Stream, Streams};
 
 /// What a [`Dropper`] does.
@@ -28,20 +29,6 @@ impl Default for Options {
     fn default() -> Self {
         Self { streams: 64, slack: false, headless: false, seed: Seed(0) }
     }
-}
-
-/// Why a packet of a message is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Reason {
-    /// A newer message that drops it is whole in the queue (section 4.1, condition 1).
-    Newer = 1,
-    /// Its stream is served more slowly than its bitrate (condition 2).
-    Bitrate = 2,
-    /// The first packet of its message never came.
-    Headless = 3,
-    /// The queue was full, for it or for another packet of its message.
-    Overflow = 4,
 }
 
 /// What happens to a packet that is about to leave.

@@ -32,11 +32,13 @@ mod dropper;
 mod header;
 mod queue;
 mod rates;
+mod reason;
 mod streams;
 
-pub use dropper::{Dropper, Mark, Options, Reason, Verdict};
+pub use dropper::{Dropper, Mark, Options, Verdict};
 pub use header::{
     HEADER_BYTES, Header, HeaderError, MAX_BITRATE_KBPS, MAX_PRIORITY, MAX_SLACK_MS, Marking,
     VERSION, is_older,
 };
 pub use queue::{Capacity, Dropped, Queue};
+pub use reason::Reason;

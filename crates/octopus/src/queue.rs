@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use airlane_base::{Rate, Time};
 
-use crate::dropper::{Dropper, Mark, Options, Reason, Verdict};
+use crate::dropper::{Dropper, Mark, Options, Verdict};
 use crate::header::Header;
+use crate::reason::Reason;
 
 /// A queue of more packets grows once more wait.
 const ALLOCATED: usize = 1 << 16;

@@ -2,8 +2,8 @@
 
 use airlane_base::{Seed, Time, folded};
 
-use crate::dropper::Reason;
 use crate::rates::Arrivals;
+use crate::reason::Reason;
 
 /// No place in a table.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -11,12 +11,12 @@ use airlane_media::mp4::Init;
 use serde::{Deserialize, Serialize};
 
 use crate::chunks::{Cutter, Part, Shape};
+use crate::codec::{Codec, Speed};
 use crate::error::PackError;
 use crate::ffmpeg::{Ffmpeg, Heard, Job, LEVELS, input, last_words, push};
 use crate::filters;
 use crate::ladder::Rung;
 use crate::probe::Source;
-use crate::request::{Codec, Speed};
 use crate::work::{remove, sync_folder, write_whole};
 
 /// The peak rate over the mean one that the encoder is held to.

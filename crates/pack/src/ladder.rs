@@ -3,7 +3,7 @@
 use airlane_base::{InputError, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::request::Codec;
+use crate::codec::Codec;
 
 /// The rungs of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,6 +12,7 @@
 
 mod audio;
 mod chunks;
+mod codec;
 mod containers;
 mod encode;
 mod error;
@@ -21,6 +22,7 @@ pub mod ladder;
 mod layered;
 mod make;
 mod manifest;
+mod order;
 mod pace;
 mod pack;
 mod probe;
@@ -35,12 +37,11 @@ mod title;
 mod title_files;
 mod work;
 
+pub use codec::{Codec, Speed};
 pub use error::PackError;
 pub use ladder::{Ladder, RungRequest, parse_rate};
 pub use layered::{EncodingReport, LayeredReport, LayeredRequest, pack_layered};
 pub use pack::pack;
 pub use progress::{Event, Observer};
-pub use request::{
-    Codec, MeasureReport, MeasureRequest, PackReport, PackRequest, RungReport, Speed,
-};
+pub use request::{MeasureReport, MeasureRequest, PackReport, PackRequest, RungReport};
 pub use title::measure;

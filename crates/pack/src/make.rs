@@ -9,15 +9,16 @@ use airlane_media::{hls, table};
 use serde_json::json;
 
 use crate::audio::{self, Sound};
+use crate::codec::{Codec, Speed};
 use crate::encode::{self, Encoded, PEAK, Settings};
 use crate::error::PackError;
 use crate::ffmpeg::{Ffmpeg, Job as Run, Piece, push};
 use crate::ladder::Rung;
 use crate::manifest::{self, Listed};
-use crate::pack::{NAMES, Order};
+use crate::order::{NAMES, Order};
 use crate::probe::Source;
 use crate::progress::{Event, Observer, Progress};
-use crate::request::{Codec, PackRequest, Speed};
+use crate::request::PackRequest;
 use crate::resume::{AudioStage, Job, RungStage, Stage, audio_folder};
 use crate::score::{NO_VMAF, Scores, Subject, Vmaf, metrics, score};
 use crate::work::{Work, remove, write_whole};

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::encode::Encoded;
 use crate::error::PackError;
 use crate::ladder::Rung;
-use crate::pack::Order;
+use crate::order::Order;
 use crate::score::Scores;
 use crate::work::{Fingerprint, Work, read_json, remove, write_json};
 
@@ -199,14 +199,13 @@ mod tests {
 
     use super::*;
     use crate::PackRequest;
-    use crate::pack::order;
 
     fn setup() -> (tempfile::TempDir, Work, Order, Fingerprint) {
         let home = tempfile::tempdir().unwrap();
         let video = home.path().join("a.mp4");
         fs::write(&video, "a video").unwrap();
         let work = Work::open(&home.path().join("out")).unwrap();
-        let order = order(&PackRequest::new(&video, home.path().join("out"))).unwrap();
+        let order = Order::of(&PackRequest::new(&video, home.path().join("out"))).unwrap();
         let source = Fingerprint::of(&video).unwrap();
         (home, work, order, source)
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::error::PackError;
 use crate::ffmpeg::Ffmpeg;
 use crate::manifest;
-use crate::pack::vmaf_every;
+use crate::order::vmaf_every;
 use crate::probe::probe;
 use crate::progress::{Event, Observer, Progress};
 use crate::request::{MeasureReport, MeasureRequest};

@@ -10,7 +10,7 @@ use airlane_wifi::{
 
 use super::attempt::{Air, Attempt};
 use super::flows::{Flows, MAX_PPDU_DURATION};
-use crate::decode::{Precision, Transmission};
+use crate::transmission::{Precision, Transmission};
 
 /// MPDUs above this many bytes make a station an active one.
 const ACTIVE_BYTES: u32 = 200;

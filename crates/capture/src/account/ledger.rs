@@ -10,7 +10,7 @@ use super::attempt::{Air, Attempt, Direction};
 use super::attempts::Attempts;
 use super::series::{Bins, MAX_BINS, Series};
 use super::usage::{StationUse, Use};
-use crate::decode::Transmission;
+use crate::transmission::Transmission;
 
 /// How the account is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
-//! The house rules that can be counted: which crate may use which, and which workload; which words
-//! names and help do not have.
+//! The house rules that can be counted: which crate may use which, which module and which workload;
+//! which words names and help do not have.
 
+mod modules;
 mod words;
 
 use std::collections::BTreeMap;
@@ -35,8 +36,8 @@ fn short(package: &str) -> &str {
     }
 }
 
-/// The normal dependencies of each package of the workspace.
-fn dependencies() -> BTreeMap<String, Vec<String>> {
+/// The packages of the workspace, as Cargo describes them.
+fn packages() -> Vec<Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -44,13 +45,27 @@ fn dependencies() -> BTreeMap<String, Vec<String>> {
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
-    let text = |v: &Value| v.as_str().expect("a name").to_owned();
+    metadata["packages"].as_array().expect("a list").clone()
+}
+
+/// A text of Cargo's.
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+/// The normal dependencies of each package of the workspace.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
     let normal = |package: &Value| -> Vec<String> {
         let all = package["dependencies"].as_array().expect("a list");
-        all.iter().filter(|d| d["kind"].is_null()).map(|d| text(&d["name"])).collect()
+        all.iter().filter(|d| d["kind"].is_null()).map(|d| text(&d["name"]).to_owned()).collect()
     };
-    let packages = metadata["packages"].as_array().expect("a list");
-    packages.iter().map(|p| (short(&text(&p["name"])).to_owned(), normal(p))).collect()
+    packages().iter().map(|p| (short(text(&p["name"])).to_owned(), normal(p))).collect()
+}
+
+/// The packages of the workspace with the folders of their sources.
+fn sources() -> BTreeMap<String, PathBuf> {
+    let folder = |package: &Value| Path::new(text(&package["manifest_path"])).with_file_name("src");
+    packages().iter().map(|p| (short(text(&p["name"])).to_owned(), folder(p))).collect()
 }
 
 /// The layers of `docs/layers.toml`, lowest first: the packages of each.
@@ -147,10 +162,36 @@ fn nothing_that_runs_in_virtual_time_waits_for_a_value_in_an_order_that_is_drawn
     }
 }
 
-/// The Rust files under a folder, with their paths in it.
+/// Files that want locks which a panic poisons, and say why.
+const POISONED: [&str; 1] = ["multipath/src/stream/shared/mod.rs"];
+
+/// A lock of the standard library is poisoned by a panic, which every user then has to decide about.
+#[test]
+fn locks_are_those_of_parking_lot() {
+    for sources in sources().into_values() {
+        let package = sources.with_file_name("");
+        for folder in ["src", "tests", "examples"].map(|name| package.join(name)) {
+            for (file, text) in rust_texts(&folder) {
+                let names = modules::first_names(&text, "std::sync::");
+                let locks = ["Condvar", "Mutex", "MutexGuard", "PoisonError", "RwLock"];
+                let found: Vec<&&str> = names.iter().filter(|name| locks.contains(name)).collect();
+                let path = folder.join(file);
+                let is_known = POISONED.iter().any(|known| path.ends_with(known));
+                assert!(found.is_empty() || is_known, "{} has std's {found:?}", path.display());
+            }
+        }
+    }
+}
+
+/// The Rust files under a folder without comments and tests, with their paths in it.
 fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
+    rust_texts(folder).into_iter().map(|(file, text)| (file, code(&text))).collect()
+}
+
+/// The Rust files under a folder, if there is one, with their paths in it.
+fn rust_texts(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
+    let mut folders = Vec::from_iter(folder.is_dir().then(|| folder.to_owned()));
     while let Some(next) = folders.pop() {
         for entry in std::fs::read_dir(&next).expect("a folder") {
             let path = entry.expect("an entry").path();
@@ -159,7 +200,7 @@ fn rust_files(folder: &Path) -> Vec<(PathBuf, String)> {
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a text");
                 let inside = path.strip_prefix(folder).expect("it lies in the folder");
-                files.push((inside.to_owned(), code(&text)));
+                files.push((inside.to_owned(), text));
             }
         }
     }

@@ -15,7 +15,7 @@ use airlane_base::Time;
 use self::path::Path;
 pub use self::table::InFlight;
 use crate::controller::{Controller, LastSignals, Rtt, Signal};
-use crate::coupled::Group;
+use crate::group::Group;
 use crate::{Pacer, Reno};
 
 /// A path of a connection, by a number that the transport gives and never gives again.

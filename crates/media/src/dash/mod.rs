@@ -38,6 +38,7 @@ use airlane_base::{InputError, Rate};
 
 use crate::mp4::Index;
 
+pub use crate::byte_range::ByteRange;
 pub use encoding::decode;
 pub use ladder::codec_family;
 pub use read::{parse, parse_alternative};
@@ -336,23 +337,6 @@ pub struct Object {
     pub url: String,
     /// Which bytes of it; all without.
     pub range: Option<ByteRange>,
-}
-
-/// Some bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteRange {
-    /// The first one.
-    pub offset: u64,
-    /// How many, at least 1.
-    pub length: u64,
-}
-
-impl fmt::Display for ByteRange {
-    /// As HTTP has it: first and last byte, such as `0-99`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let last = u128::from(self.offset) + u128::from(self.length.max(1)) - 1;
-        write!(f, "{}-{last}", self.offset)
-    }
 }
 
 /// Frames per second as a fraction, such as 30000/1001.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use airlane_base::{Fnv64, InputError};
 
+use super::clouds;
 use super::packed::Packed;
 use super::recorded::{self, Recorded};
 use super::single::LAYERED_OVERHEAD;
 use super::table::{self, WHAT};
 use super::{LayeredVideo, SingleEncoding, SingleLadder};
-use crate::clouds;
 use crate::table::text_of;
 
 include!(concat!(env!("OUT_DIR"), "/layers.rs"));

@@ -6,6 +6,7 @@
 //! `airlane-layers`, our own, and the text files that the authors of Octopus recorded. [`Packed`] is a
 //! clip with its bytes. All are described in `docs/layer-tables.md`.
 
+pub mod clouds;
 mod content;
 mod packed;
 mod rates;
@@ -22,7 +23,7 @@ pub(crate) use recorded::numbers;
 pub use single::{SingleEncoding, SingleFrame, SingleLadder};
 pub use table::{FORMAT, VERSION};
 
-use crate::clouds::CloudTable;
+use clouds::CloudTable;
 
 /// Frames of a clip at most.
 pub const MAX_FRAMES: usize = 100_000;

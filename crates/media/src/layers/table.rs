@@ -2,12 +2,12 @@
 
 use airlane_base::InputError;
 
+use super::clouds;
 use super::recorded::encoding;
 use super::{
     Layer, LayeredVideo, MAX_BYTES, MAX_ENCODINGS, MAX_FRAMES, MAX_LAYERS, MAX_SSIM_DB,
     QualityTable, SingleEncoding, SingleFrame, SingleLadder, TemporalTable,
 };
-use crate::clouds;
 use crate::table::json::{self, Node};
 
 /// The value of the member `format`.

@@ -1,6 +1,6 @@
 //! Where in a file its index is, if nothing says so.
 
-use crate::dash::ByteRange;
+use crate::byte_range::ByteRange;
 
 use super::boxes::header;
 

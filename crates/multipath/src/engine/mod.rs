@@ -1,13 +1,14 @@
 //! The engine of a stream, which splits it among its paths and joins it again: FBDT, or one from outside.
 
 mod fbdt;
+mod scheme;
 
 use airlane_base::{Histogram, Time};
 use airlane_fbdt::Preference;
 use airlane_quic::ControlStats;
 use bytes::{Bytes, BytesMut};
 
-use super::Scheme;
+pub use self::scheme::Scheme;
 use crate::error::MultipathError;
 use crate::terms::{Protocol, Terms};
 

@@ -13,9 +13,9 @@ use tempfile::NamedTempFile;
 
 use super::EncodingReport;
 use super::ssim::{Ssim, decibels};
+use crate::codec::Speed;
 use crate::error::PackError;
 use crate::probe::Source;
-use crate::request::Speed;
 
 /// An encoding that is being made.
 pub(super) struct Encoding {

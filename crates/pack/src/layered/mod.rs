@@ -21,13 +21,13 @@ use airlane_vpx::Library;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
+use crate::codec::Speed;
 use crate::error::PackError;
 use crate::ffmpeg::{Ffmpeg, Heard, Job, input, push};
 use crate::filters;
 use crate::manifest::plain_name;
 use crate::probe::{Source, probe};
 use crate::progress::{Event, Observer, Progress};
-use crate::request::Speed;
 use encoding::{Encoding, encode};
 
 /// Rates at least and at most, bits/s.

@@ -12,7 +12,7 @@ use airlane_fbdt::Preference;
 use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 
-use crate::config::Scheme;
+use crate::engine::Scheme;
 use crate::engine::{self, Engine, MAX_PATHS, SentCounts};
 use crate::error::MultipathError;
 use crate::terms::Terms;
