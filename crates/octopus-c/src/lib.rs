@@ -1,7 +1,7 @@
 //! The C interface of [`airlane_octopus`]; `include/airlane_octopus.h` is its documentation.
 //!
 //! A null pointer where the header wants an object, and a call for an object that is in use, are
-//! answered with numbers of their own ([`object`]). Otherwise a pointer has to be what the header says:
+//! answered with numbers of their own (`object.rs`). Otherwise a pointer has to be what the header says:
 //! that is the caller's affair, as in C.
 
 mod object;

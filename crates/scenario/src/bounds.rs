@@ -31,6 +31,7 @@ pub trait Word<V>: Copy + PartialEq + 'static {
 }
 
 /// Implements [`Word`] for types: `Type: "word" => value, ...;`. The crate has a type `Vocabulary` at its root.
+#[expect(clippy::crate_in_macro_def, reason = "the vocabulary is that of the crate which calls")]
 #[macro_export]
 macro_rules! words {
     ($($type:ty: $($word:literal => $value:expr),+;)+) => {
