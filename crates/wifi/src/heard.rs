@@ -260,20 +260,3 @@ fn shifted(bits: [u64; 4], by: u32) -> [u64; 4] {
         low | high
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_that_a_later_block_ack_repeats_are_not_new() {
-        let bits = |start, came| BlockAck { start, came: [came, 0, 0, 0] };
-        assert_eq!(bits(100, 0b111_1111).count_since(&bits(100, 0b1111)), 3);
-        assert_eq!(bits(102, 0b1_1111).count_since(&bits(100, 0b1111)), 3);
-        assert_eq!(bits(1, 0b1).count_since(&bits(4_095, 0b11)), 1);
-        assert_eq!(bits(99, 0b1).count_since(&bits(100, 0b1)), 0);
-        assert_eq!(shifted([0, 1, 0, 0], 64), [1, 0, 0, 0]);
-        assert_eq!(shifted([0, 1, 0, 0], 63), [2, 0, 0, 0]);
-        assert_eq!(shifted([!0; 4], 256), [0; 4]);
-    }
-}

@@ -265,7 +265,7 @@ impl Books {
         let from = until.saturating_sub(self.window).max(began);
         let listened = until - from;
         let window = listened.max(1) as f64;
-        let [charged, packed, bare, inferred, foreign] = self.air.sum(from, until);
+        let [charged, packed, airtime, inferred, foreign] = self.air.sum(from, until);
         let part = |amount: f64| (amount / window).clamp(0.0, 1.0);
         let inferred = if charged > 0.0 { (inferred / charged).min(1.0) } else { 0.0 };
         let filled = if charged > 0.0 { (packed / charged).min(1.0) } else { 1.0 };
@@ -275,7 +275,7 @@ impl Books {
         Estimate {
             at: Time::from_nanos(until),
             utilisation: part(charged),
-            without_contention: part(bare),
+            without_contention: part(airtime),
             packed: part(packed),
             foreign: part(foreign),
             inferred,

@@ -51,13 +51,13 @@ impl Meter {
             tally.entry.payload = 0.0; // Of the own frames every answer is heard.
         }
         let begin = tally.start.saturating_sub(tally.missing).max(self.last_end).min(end);
-        let bare = (end - begin) as f64;
+        let airtime = (end - begin) as f64;
         let contending = match tally.is_continuation {
             true => Duration::ZERO,
             false => contention(&self.timing, &tally.access()),
         };
         let contending = nanos(contending);
-        let charge = bare + contending as f64;
+        let charge = airtime + contending as f64;
         let max_duration = nanos(books.options().aggregation.max_duration) as f64;
         let window = f64::from(books.options().aggregation.frames);
         let (mut packed, mut is_full) = (charge, false);
@@ -80,7 +80,7 @@ impl Meter {
                 packed = tally.data + (charge - tally.data) * fill;
             }
             if tally.entry.phy_nanos > 0.0 || tally.missing == 0 {
-                flow.on_exchange(bare);
+                flow.on_exchange(airtime);
             }
         }
         let inferred = (tally.missing + (end - tally.end.min(end))) as f64;
@@ -90,7 +90,7 @@ impl Meter {
             charge,
             packed,
             full: if is_full { charge } else { 0.0 },
-            airtime: bare,
+            airtime,
             inferred: inferred.min(charge),
             is_anonymous: exchange.is_anonymous(),
             exchanges: 1.0,

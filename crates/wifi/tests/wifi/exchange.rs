@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_wifi::{
-    Address, Association, Exchanges, Frame, FrameExchange, FrameKind, Part, PartKind, Precision,
-    Response, Role, Vector, What, mac,
+    Address, Association, BlockAck, Exchanges, Frame, FrameExchange, FrameKind, Part, PartKind,
+    Precision, Response, Role, Vector, What, mac,
 };
 
 const A: Address = Address([2, 0, 0, 0, 0, 1]);
@@ -82,4 +82,19 @@ fn exchanges_that_collide_are_each_answered() {
     assert_eq!(push(&mut exchanges, 140, &ack(C)), Some(Role::Response));
     let senders: Vec<_> = exchanges.finish().map(|e| (e.sender, e.response.is_some())).collect();
     assert_eq!(senders, [(Some(A), true), (Some(C), true), (None, false)]);
+}
+
+#[test]
+fn frames_that_a_later_block_ack_repeats_are_not_new() {
+    let bits = |start, came| BlockAck { start, came: [came, 0, 0, 0] };
+    assert_eq!(bits(100, 0b111_1111).count_since(&bits(100, 0b1111)), 3);
+    assert_eq!(bits(102, 0b1_1111).count_since(&bits(100, 0b1111)), 3);
+    assert_eq!(bits(1, 0b1).count_since(&bits(4_095, 0b11)), 1);
+    assert_eq!(bits(99, 0b1).count_since(&bits(100, 0b1)), 0);
+    let later = BlockAck { start: 100, came: [0, 1, 0, 0] };
+    assert_eq!(bits(164, 0b11).count_since(&later), 1, "64 further: the first was known");
+    assert_eq!(bits(163, 0b111).count_since(&later), 2, "63 further: the second was");
+    let all = BlockAck { start: 100, came: [!0; 4] };
+    assert_eq!(bits(356, 0b111).count_since(&all), 3, "beyond the window all are new");
+    assert_eq!((later.highest(), later.acknowledges(164), all.count()), (Some(164), true, 256));
 }
