@@ -1,5 +1,7 @@
 //! A queue that serves its newest packet first.
 
+use std::collections::VecDeque;
+
 use airlane_base::{DropReason, Packet, Seed, Time};
 use airlane_net::queue::{Capacity, QueueKind};
 use airlane_net::{Dequeued, Dropped, Queue};
@@ -13,11 +15,11 @@ impl QueueKind for NewestFirst {
     }
 
     fn build(&self, capacity: Capacity, _: Seed) -> Box<dyn Queue> {
-        Box::new(Stack(capacity, Vec::new()))
+        Box::new(Stack(capacity, VecDeque::new()))
     }
 }
 
-struct Stack(Capacity, Vec<Box<Packet>>);
+struct Stack(Capacity, VecDeque<Box<Packet>>);
 
 impl Queue for Stack {
     fn enqueue(&mut self, _: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
@@ -25,12 +27,12 @@ impl Queue for Stack {
         if self.0.exceeded_by(self.len() + 1, bytes) {
             drops.push(Dropped { packet, reason: DropReason::Overflow });
         } else {
-            self.1.push(packet);
+            self.1.push_back(packet);
         }
     }
 
     fn dequeue(&mut self, _: Time, _: &mut Vec<Dropped>) -> Dequeued {
-        self.1.pop().into()
+        self.1.pop_back().into()
     }
 
     fn len(&self) -> usize {
