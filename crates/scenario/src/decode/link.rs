@@ -98,15 +98,15 @@ pub(super) fn links(r: &mut Reader<'_>) -> Link {
 /// Both directions of a link that stands alone, from settings of the command line. A queue holds as much as that of
 /// a way down, unless its way up has no capacity of its own.
 pub(super) fn settings(r: &mut Reader<'_>) -> Link {
-    let down = r.section("down", "Back.", |r| {
-        let capacity = capacity(r, None);
-        setting_way(r, capacity, DOWN_LIMIT)
-    });
     let up = r.section("up", "From the clients to the target.", |r| {
         let is_given = CAPACITIES.iter().any(|key| r.has(key));
         let capacity = capacity(r, (!is_given).then_some(Rate::from_bps(UP_BPS)));
         let limit = if is_given { DOWN_LIMIT } else { QueueLimit::Packets(UP_PACKETS) };
         setting_way(r, capacity, limit)
+    });
+    let down = r.section("down", "Back.", |r| {
+        let capacity = capacity(r, None);
+        setting_way(r, capacity, DOWN_LIMIT)
     });
     Link { down, up }
 }
