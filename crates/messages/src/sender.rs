@@ -322,9 +322,15 @@ impl Sender {
         Some((next, self.take_pn(random)))
     }
 
+    /// Whether a probe is to be a packet without a fragment: where nothing waits, and once a probe was not
+    /// answered, as a queue that drops the rest of a message drops each fragment of it that asks.
+    fn is_ping_wanted(&self) -> bool {
+        self.buffer.is_empty() || self.timeouts > 1
+    }
+
     /// Whether a packet without a fragment is to leave, which is then sent with [`Self::sent`].
     pub(crate) fn take_ping(&mut self) -> bool {
-        let ping = std::mem::take(&mut self.ping) && self.buffer.is_empty();
+        let ping = std::mem::take(&mut self.ping) && self.is_ping_wanted();
         self.probes &= !ping;
         ping
     }
@@ -506,7 +512,7 @@ impl Sender {
             let is_changed = self.mtu.timed_out(now, self.timeouts);
             self.on_mtu(now, is_changed);
             self.probes = true;
-            self.ping = self.buffer.is_empty();
+            self.ping = self.is_ping_wanted();
         }
     }
 }

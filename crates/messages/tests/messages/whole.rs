@@ -106,6 +106,45 @@ fn messages_are_delivered_at_the_rate_of_the_link() {
     assert!(took < Duration::from_millis(75), "{took:?}");
 }
 
+/// A queue drops what follows of a message that it has begun to drop. A sender that asks whether anything arrives by
+/// such fragments alone never hears: it was silent for 17 s here.
+#[test]
+fn a_queue_that_drops_the_rest_of_a_message_does_not_stop_its_sender() {
+    // Milliseconds since the one before, stream, (priority, drops, kbit/s), bytes.
+    let sends = [
+        (9, 1, (0, None, 0), 11611),
+        (24, 1, (0, None, 1225), 1),
+        (5, 1, (0, None, 0), 1),
+        (31, 1, (0, None, 0), 20980),
+        (29, 1, (0, None, 0), 1),
+        (13, 1, (0, None, 0), 20),
+        (20, 2, (6, None, 4849), 17559),
+        (9, 2, (5, Some(2), 8041), 16895),
+        (36, 1, (4, None, 0), 22166),
+        (27, 2, (1, Some(7), 8134), 25642),
+        (10, 2, (7, Some(3), 6070), 23765),
+        (32, 3, (6, Some(2), 7191), 24158),
+        (11, 1, (2, None, 2696), 5837),
+    ];
+    let mbps: Vec<u64> = vec![2, 8, 0, 1, 0, 2, 9, 3, 6, 0, 4, 11, 0, 7, 11, 7, 9, 4];
+    let rate = move |now: airlane_base::Time| {
+        let slot = (now.as_nanos() / 100_000_000) as usize % mbps.len();
+        (mbps[slot] > 0).then(|| Rate::from_bps(1_000_000 * mbps[slot]))
+    };
+    let mut link = Link::new(rate, Duration::from_millis(15));
+    let mut at = ms(0);
+    for (n, (gap, stream, (priority, drops, bitrate_kbps), length)) in (0..).zip(sends) {
+        at += Duration::from_millis(gap);
+        link.run(at);
+        let marking = Marking { priority, drops, bitrate_kbps, slack_ms: 0 };
+        link.sender.send(link.now, stream, marking, body(n, length)).unwrap();
+    }
+    link.run(at + Duration::from_secs(5));
+    let counts = link.sender.counts(link.now);
+    let ended = counts.acked_packets + counts.lost_packets + counts.dropped_packets;
+    assert_eq!(counts.sent_packets, ended, "{counts:?}");
+}
+
 #[test]
 fn what_cannot_be_sent_is_said() {
     let (mut sender, _) = pair();
