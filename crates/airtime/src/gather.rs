@@ -9,9 +9,10 @@ use airlane_capture::{
     Record, Records, Transmission,
 };
 
+use super::AirtimeRequest;
 use super::grants::{Granting, Grants};
+use super::moment::moment;
 use super::source::Source;
-use super::{AirtimeRequest, terminal};
 
 /// Files above this many bytes take so long that progress is shown.
 const LARGE: u64 = 1 << 28;
@@ -165,7 +166,7 @@ pub(super) fn from_interface(request: &AirtimeRequest<'_>, mut monitor: Monitor)
         if passed.as_secs() >= second {
             second = passed.as_secs() + 1;
             let summary = gatherer.account.clone().finish();
-            (request.say)(&terminal::moment(passed, &summary));
+            (request.say)(&moment(passed, &summary));
         }
         match monitor.read(PATIENCE) {
             Ok(Some(record)) => {

@@ -4,6 +4,7 @@ mod figures;
 mod gather;
 mod grants;
 mod json;
+mod moment;
 mod page;
 mod source;
 mod terminal;

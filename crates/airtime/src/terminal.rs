@@ -1,7 +1,5 @@
 //! What people see in the terminal.
 
-use std::time::Duration;
-
 use airlane_capture::{AirSummary, LinkType, Precision};
 
 use super::figures::{Share, granted, inferred, malformed, shares, shares_of_span};
@@ -302,19 +300,5 @@ pub(super) fn line(label: &str, gathered: &Gathered) -> String {
         "{label}: {:.1} % of {:.1} s of air used{busiest}; {active}",
         100.0 * air.utilisation,
         air.span.as_secs_f64(),
-    )
-}
-
-/// How it is while an interface is listened to.
-pub(super) fn moment(passed: Duration, air: &AirSummary) -> String {
-    let last = air.over_time.with_contention.values().iter().rev().skip(1).take(10);
-    let (sum, bins) = last.fold((0.0, 0), |(sum, bins), seconds| (sum + seconds, bins + 1));
-    let now = if bins == 0 { 0.0 } else { sum / (f64::from(bins) * air.bin.as_secs_f64()) };
-    format!(
-        "{:.0} s: {:.0} % of the air used, {} transmissions, {} stations",
-        passed.as_secs_f64(),
-        100.0 * now.min(1.0),
-        air.transmissions,
-        air.stations.len()
     )
 }

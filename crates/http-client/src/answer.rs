@@ -4,10 +4,13 @@ use airlane_quic::Body;
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body_util::BodyExt;
+use http_body_util::Empty;
 use hyper::body::Incoming;
+use hyper::client::conn::http1;
 use tokio::sync::OwnedMutexGuard;
 
-use super::connection::Sender1;
+/// Sender of requests of an HTTP/1.1 connection.
+pub(super) type Sender1 = http1::SendRequest<Empty<Bytes>>;
 
 /// An answer: its head, and its body as it comes.
 #[derive(Debug)]

@@ -19,14 +19,13 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::answer::{Answer, AnswerBody};
+use super::answer::{Answer, AnswerBody, Sender1};
 use super::{Speak, Url};
 use airlane_host::happy_eyeballs::{interleave, race};
 
 /// How long HTTP/3 may take to answer, at whichever address, before TCP is tried.
 const HEAD_START: Duration = Duration::from_secs(3);
 
-pub(super) type Sender1 = http1::SendRequest<Empty<Bytes>>;
 type Sender2 = http2::SendRequest<Empty<Bytes>>;
 
 /// Why there is no connection.

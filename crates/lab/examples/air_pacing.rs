@@ -1,4 +1,4 @@
-//! What pacing changes where stations share the air, in the scenes of `docs/air.md`, Closed loops:
+//! What pacing changes where stations share the air, in the scenes of `docs/design/air.md`, Closed loops:
 //! `cargo run --release -p airlane-lab --example air_pacing`.
 
 #[path = "../tests/lab/loops.rs"]

@@ -5,10 +5,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use airlane_abr::{AbrKind, TitleModel};
+use airlane_base::Time;
 use airlane_media::Metric;
 use airlane_minerva::{Config, Minerva, Normalisation, ValueFunction};
 
-use super::sessions::WeightRule;
 use crate::cmcd::Cmcd;
 
 /// Cohort of a session: who sets its weight, and why nobody does.
@@ -127,6 +127,33 @@ impl Provider {
         match cmcd.abr.as_deref() {
             Some(name) if name != self.abr.to_string() => name.parse().unwrap_or(self.abr),
             _ => self.abr,
+        }
+    }
+}
+
+/// Rule by which a session's weight is determined.
+#[derive(Clone, Debug)]
+pub enum WeightRule {
+    /// By Minerva: it follows the viewer's experience.
+    Minerva(Box<Minerva>),
+    /// Fixed, in plain connections.
+    Fixed(f64),
+}
+
+impl WeightRule {
+    /// Weight that it gives now, in plain connections.
+    pub(crate) fn weight(&self) -> f64 {
+        match self {
+            Self::Minerva(minerva) => minerva.weight(),
+            Self::Fixed(weight) => *weight,
+        }
+    }
+
+    /// Time at which the weight may change by itself.
+    pub(crate) fn next_event(&self) -> Option<Time> {
+        match self {
+            Self::Minerva(minerva) => minerva.next_event(),
+            Self::Fixed(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Calls over emulated links, in the numbers that `docs/salsify.md` tells:
+//! Calls over emulated links, in the numbers that `docs/design/salsify.md` tells:
 //! `cargo run --release -p airlane-salsify --example calls -- table` prints four calls of each estimator
 //! second by second, `-- round-trips` what Sprout has of links by rate and round trip, and `-- grid`
 //! what comes of each estimator over each of ten links.

@@ -73,11 +73,11 @@ use super::provider::{Cohort, SessionPolicy, WeightPolicy};
 use crate::cmcd::Cmcd;
 use crate::store::{Part, PartRole};
 
+pub use super::provider::WeightRule;
 pub(super) use delivery_tracker::Taken;
 pub use session::{LastPicture, Session, SessionKey, State};
 pub(super) use share::ConnectionShares;
 use share::Shares;
-pub use share::WeightRule;
 use silent::Silent;
 use token::Tokens;
 

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_minerva::{Minerva, Progress, Request, SentCurve, Update, Watching};
+use airlane_minerva::{Progress, Request, SentCurve, Update, Watching};
 use parking_lot::{Mutex, MutexGuard};
 
+use super::super::provider::WeightRule;
 use super::super::viewer::Viewer;
 use super::delivery_tracker::{Activity, DeliveryTracker, Taken};
 use super::{SESSION_TIMEOUT, SessionKey};
@@ -22,31 +23,6 @@ const TAIL: Duration = Duration::from_millis(50);
 /// How long after the connection delivered something: bodies are counted from packets, whose overhead is
 /// not known to the byte, so that a rest of them may never be.
 const MAX_TAIL: Duration = Duration::from_secs(1);
-
-/// How a share's weight is determined.
-#[derive(Clone, Debug)]
-pub enum WeightRule {
-    /// By Minerva: it follows the viewer's experience.
-    Minerva(Box<Minerva>),
-    /// Fixed, in plain connections.
-    Fixed(f64),
-}
-
-impl WeightRule {
-    fn weight(&self) -> f64 {
-        match self {
-            Self::Minerva(minerva) => minerva.weight(),
-            Self::Fixed(weight) => *weight,
-        }
-    }
-
-    fn next_event(&self) -> Option<Time> {
-        match self {
-            Self::Minerva(minerva) => minerva.next_event(),
-            Self::Fixed(_) => None,
-        }
-    }
-}
 
 /// One session's share of a connection.
 #[derive(Debug)]
