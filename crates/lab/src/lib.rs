@@ -37,7 +37,7 @@ pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
     airlane_judge::report(registry(), request)
 }
 
-/// Runs a scenario under every combination of some values ([`airlane_judge::sweep`]).
+/// Runs a scenario under every combination of some values ([`airlane_judge::sweep()`]).
 ///
 /// # Errors
 /// As there.
@@ -45,7 +45,7 @@ pub fn sweep(request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
     airlane_judge::sweep(registry(), request)
 }
 
-/// Measures and judges claims ([`airlane_judge::reproduce`]).
+/// Measures and judges claims ([`airlane_judge::reproduce()`]).
 ///
 /// # Errors
 /// As there.
