@@ -2,7 +2,7 @@
 //! runs apart.
 //!
 //! A value is written by its `Serialize`. Names of types, fields and variants are written as they
-//! were when version 1 began: [`names`] has those that are called something else today. So a type
+//! were when version 1 began: `names.rs` has those that are called something else today. So a type
 //! may be renamed without a change of draws, which a test holds. A change of this text gives all
 //! claims new draws: it would be version 2.
 //!

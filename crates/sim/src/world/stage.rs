@@ -235,7 +235,7 @@ impl<'a> Stage<'a> {
         &self.plan.scenario.schemes[self.key.scheme]
     }
 
-    /// The next pair of hosts, in the order of [`places`](crate::workload::Cast::places).
+    /// The next pair of hosts, in the order of [`places`](crate::workload::Traffic::places).
     ///
     /// # Errors
     /// If there is none left: a fault of ours.
