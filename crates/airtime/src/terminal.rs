@@ -4,7 +4,7 @@ use airlane_capture::{AirSummary, LinkType, Precision};
 
 use super::figures::{Share, granted, inferred, malformed, shares, shares_of_span};
 use super::gather::Gathered;
-use airlane_judge::story::{aligned, words};
+use airlane_judge::reporting::{aligned, words};
 
 /// From this confidence on rates are granted without a warning.
 const SURE: f64 = 0.8;

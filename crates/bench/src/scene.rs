@@ -9,7 +9,7 @@ use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::plan::{Plan, RunKey};
 use airlane_sim::pool::{self, Job, Stop};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
 use crate::clock::Watch;
@@ -29,7 +29,7 @@ pub(crate) const SESSIONS: (&str, &str) = ("sessions", include_str!("../scenes/s
 /// A scenario with all that its runs need: reading it is not what is timed.
 pub(crate) struct Scene {
     pub(crate) plan: Plan,
-    stocks: Stocks,
+    stocks: Caches,
 }
 
 /// A run and how long it took.
@@ -77,7 +77,7 @@ impl Scene {
 
     fn new(scenario: Scenario) -> Result<Self, LabError> {
         let plan = Plan::new(scenario, &Common::default())?;
-        let stocks = Stocks::of_plan(&plan)?;
+        let stocks = Caches::of_plan(&plan)?;
         Ok(Self { plan, stocks })
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::reporting::RunReport;
 use crate::request::{DemoRequest, Outcome};
 use crate::run::{leave_told, told};
-use crate::story::Story;
 use crate::{Demo, Registry};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
@@ -13,7 +13,7 @@ use airlane_sim::LabError;
 /// The title of the page.
 const TITLE: &str = "What Airlane does";
 
-/// Runs one scenario of each system, and leaves what [`run`](crate::run::run) leaves, with a chapter
+/// Runs one scenario of each system, and leaves what [`run`](crate::run::run) leaves, with a section
 /// for each.
 ///
 /// # Errors
@@ -45,8 +45,8 @@ pub fn demo(registry: &Registry, request: &DemoRequest<'_>) -> Result<Outcome, L
 }
 
 /// Several stories as one.
-fn joined(stories: Vec<Story>) -> Story {
-    let titled = |story: &Story| format!("{}\n{}", story.report.title, story.table);
+fn joined(stories: Vec<RunReport>) -> RunReport {
+    let titled = |story: &RunReport| format!("{}\n{}", story.report.title, story.table);
     let tables: Vec<String> = stories.iter().map(titled).collect();
     let verdicts: Vec<String> = stories.iter().map(|story| story.verdict.clone()).collect();
     let failed = stories.iter().map(|story| story.failed).sum();
@@ -54,7 +54,7 @@ fn joined(stories: Vec<Story>) -> Story {
         stories.into_iter().map(|story| (story.summary, story.report)).unzip();
     let mut report = airlane_report::merge(reports);
     TITLE.clone_into(&mut report.title);
-    Story {
+    RunReport {
         summary: crate::summary::Summary::joined("demo", summaries),
         report,
         table: tables.join("\n"),

@@ -16,13 +16,13 @@ pub fn leave(
     (planned, stopped): (usize, bool),
 ) -> Result<(), LabError> {
     let finished = summary.runs.len();
-    let course = Course { planned, finished, reused: 0, stopped };
+    let course = RunCounts { planned, finished, reused: 0, stopped };
     leave_after(folder, common, summary, report_html, course)
 }
 
 /// How the runs of a command went.
 #[derive(Clone, Copy, Debug)]
-pub struct Course {
+pub struct RunCounts {
     /// How many were planned.
     pub planned: usize,
     /// How many of them finished; a summary may tell of one more than once.
@@ -39,7 +39,7 @@ pub fn leave_after(
     common: &Common<'_>,
     summary: &Summary,
     report_html: &str,
-    Course { planned, finished, reused, stopped }: Course,
+    RunCounts { planned, finished, reused, stopped }: RunCounts,
 ) -> Result<(), LabError> {
     let text = summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;
     folder.write("summary.json", text.as_bytes())?;

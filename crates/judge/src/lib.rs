@@ -3,7 +3,7 @@
 //! - [`run()`], [`demo()`], [`report()`], [`sweep()`], [`mod@reproduce`], [`diff()`]: the commands.
 //! - [`request`]: what a front asks of them.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
-//! - [`story`]: the figures of runs, and the report that they make.
+//! - [`reporting`]: the figures of runs, and the report that they make.
 //! - [`summary`]: what a command leaves: `summary.json`.
 
 pub mod claims;
@@ -12,10 +12,10 @@ pub mod diff;
 mod journal;
 mod leave;
 mod registry;
+pub mod reporting;
 pub mod reproduce;
 pub mod request;
 mod run;
-pub mod story;
 pub mod summary;
 pub mod sweep;
 

@@ -28,7 +28,7 @@ pub struct SweepRequest<'a> {
     pub fresh: bool,
 }
 
-/// Tell a system's story.
+/// Run the demonstration scenarios.
 pub struct DemoRequest<'a> {
     /// What every command is given.
     pub common: Common<'a>,

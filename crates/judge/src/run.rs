@@ -7,8 +7,8 @@ use airlane_base::InputError;
 use airlane_report::Report;
 
 use crate::leave::leave;
+use crate::reporting::{self, ReportedRun, RunReport};
 use crate::request::{Outcome, ReportRequest, RunRequest};
-use crate::story::{self, KeptRun, Story};
 use crate::{Measured, Registry};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
@@ -16,7 +16,7 @@ use airlane_sim::LabError;
 use airlane_sim::OutFolder;
 use airlane_sim::execute;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options};
 
 /// The report as data, from which `airlane report` makes pages again.
@@ -42,7 +42,7 @@ pub fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Outcome, 
 
 /// What is told of a scenario that has been run.
 pub struct Told {
-    pub story: Story,
+    pub story: RunReport,
     /// How many runs were planned.
     pub planned: usize,
     /// Whether a stop kept some from finishing.
@@ -52,23 +52,23 @@ pub struct Told {
 /// Runs a scenario.
 pub fn told(scenario: Scenario, common: &Common<'_>) -> Result<Told, LabError> {
     let plan = Plan::new(scenario, common)?;
-    let stocks = Stocks::of_plan(&plan)?;
+    let caches = Caches::of_plan(&plan)?;
     common.captures.prepare()?;
     OutFolder::prepare(&common.out)?;
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let done = execute(&plan, common, |key, ticket| {
-        let output = world::run(&plan, &stocks, key, &options, ticket)?;
-        Ok(KeptRun::of(&plan, &output))
+        let output = world::run(&plan, &caches, key, &options, ticket)?;
+        Ok(ReportedRun::of(&plan, &output))
     })?;
     let (planned, stopped) = (done.planned, done.stopped);
     let told = done.results.into_iter().map(|(_, told)| told).collect();
-    let story = story::tell(&plan, &stocks, common, told, (planned, stopped));
+    let story = reporting::tell(&plan, &caches, common, told, (planned, stopped));
     Ok(Told { story, planned, stopped })
 }
 
-/// Leaves a story in the folder of `common`.
+/// Leaves a report in the folder of `common`.
 pub fn leave_told(
-    story: Story,
+    story: RunReport,
     (planned, stopped): (usize, bool),
     common: &Common<'_>,
 ) -> Result<Outcome, LabError> {

@@ -20,7 +20,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
 use airlane_sim::pool::{self, Job, Stop};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
 /// Viewers of each kind.
@@ -58,7 +58,7 @@ fn main() {
     .unwrap_or_else(|e| panic!("{e}"));
     let plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
     let cases = unclaimed(&plan, &set, &common, mixes);
-    let stocks = Stocks::of_plan(&plan).unwrap_or_else(|e| panic!("{e}"));
+    let caches = Caches::of_plan(&plan).unwrap_or_else(|e| panic!("{e}"));
 
     let keys: Vec<_> = plan.runs().filter(|key| cases.contains(&key.case)).collect();
     let jobs = keys
@@ -69,9 +69,9 @@ fn main() {
             command: "calibrate_alpha".to_owned(),
             units: 1,
             work: Box::new({
-                let (plan, stocks) = (&plan, &stocks);
+                let (plan, caches) = (&plan, &caches);
                 move |ticket| {
-                    let out = world::run(plan, stocks, key, &Options::default(), ticket)?;
+                    let out = world::run(plan, caches, key, &Options::default(), ticket)?;
                     let share = share(&out);
                     let name = &plan.scenario.schemes[key.scheme].name;
                     eprintln!(

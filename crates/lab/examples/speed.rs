@@ -10,7 +10,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
 use airlane_sim::pool::{self, Job, Stop};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options};
 
 #[global_allocator]
@@ -28,11 +28,11 @@ fn main() {
     let start = Instant::now();
     let common = Common { seed: Some(1), content, stop: stop.clone(), ..Common::default() };
     let plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));
-    let stocks = Stocks::of_plan(&plan).unwrap_or_else(|e| panic!("{e}"));
+    let caches = Caches::of_plan(&plan).unwrap_or_else(|e| panic!("{e}"));
     println!("prepared in {:.2} s", start.elapsed().as_secs_f64());
     let mut jobs = Vec::new();
     for key in plan.runs() {
-        let (plan, stocks) = (&plan, &stocks);
+        let (plan, caches) = (&plan, &caches);
         jobs.push(Job {
             label: plan.label(key),
             seed: key.seed,
@@ -40,7 +40,7 @@ fn main() {
             units: 1,
             work: Box::new(move |ticket| {
                 let t = Instant::now();
-                let out = world::run(plan, stocks, key, &Options::default(), ticket)?;
+                let out = world::run(plan, caches, key, &Options::default(), ticket)?;
                 Ok((plan.label(key), t.elapsed().as_secs_f64(), out))
             }),
         });

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use airlane_scenario::{ControllerConfig, words};
 use airlane_sim::LabError;
-use airlane_sim::world::{Pair, Stage, Tap};
+use airlane_sim::world::{Pair, RunContext, Tap};
 
 /// A way to share a stream among accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -146,33 +146,33 @@ type ControlTap = Box<dyn Fn(&ControlHandle) + Send + Sync>;
 const PAIRING_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Ends {
-    /// The next pair of hosts of `stage`, with an endpoint at each radio that is used.
+    /// The next pair of hosts of `context`, with an endpoint at each radio that is used.
     ///
     /// # Errors
     /// If there is no pair, or an endpoint cannot be made: a fault of ours.
     pub(crate) fn new(
-        stage: &mut Stage<'_>,
+        context: &mut RunContext<'_>,
         sites: &Sites<'_>,
         control: &ControllerConfig,
     ) -> Result<Self, LabError> {
-        let pair = stage.attach()?;
-        let listen = path_transport(stage.transport(control));
-        let listen = Arc::new(stage.server(&pair, listen)?);
+        let pair = context.attach()?;
+        let listen = path_transport(context.transport(control));
+        let listen = Arc::new(context.server(&pair, listen)?);
         let (mut radios, mut connects) = (Vec::new(), Vec::new());
         let mut taps: Vec<(IpAddr, ControlTap)> = Vec::new();
         for (access, ip) in sites.at.iter().zip(&pair.from) {
-            let access = &stage.scenario().network.accesses[*access].name;
+            let access = &context.scenario().network.accesses[*access].name;
             let name = format!("{}.{access}", sites.owner);
             if sites.only.is_some_and(|only| only != access) {
                 radios.push(Radio { name, used: None });
                 continue;
             }
-            let tap = stage.tap(&pair);
-            taps.push((*ip, Box::new(stage.sender_seen(&pair, &tap))));
+            let tap = context.tap(&pair);
+            taps.push((*ip, Box::new(context.sender_seen(&pair, &tap))));
             let number = connects.len() as u8;
             radios.push(Radio { name, used: Some((number, tap)) });
-            let transport = path_transport(stage.client_transport());
-            let endpoint = stage.client_at(&pair, *ip, transport)?;
+            let transport = path_transport(context.client_transport());
+            let endpoint = context.client_at(&pair, *ip, transport)?;
             let seed = sites.seed.split("subflow").index(number.into());
             connects.push(connect_quic(endpoint, pair.address, sites.server, seed));
         }

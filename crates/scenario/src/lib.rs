@@ -43,7 +43,9 @@ pub use bounds::{Range, Word, range};
 pub use decode::{CORE_RTT, DURATION, RATE, RTT, at, control, of_nothing, start};
 pub use grid::within;
 pub use grid::{Axis, AxisValue, Grid, OPTION_KEYS};
-pub use participants::{Casts, Participants, Place, SchemePart, SchemeParts, WorkloadKeys};
+pub use participants::{
+    AllParticipants, Participants, Place, SchemePart, SchemeParts, WorkloadKeys,
+};
 pub use reader::{NONE, Reader};
 pub use realise::supply_of_steps;
 pub use registry::Registry;

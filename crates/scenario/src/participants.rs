@@ -79,9 +79,9 @@ erased_serde::serialize_trait_object!(SchemePart);
 
 /// Participants of a scenario, by workload.
 #[derive(Clone, Debug, Default)]
-pub struct Casts(Vec<Arc<dyn Participants>>);
+pub struct AllParticipants(Vec<Arc<dyn Participants>>);
 
-impl Casts {
+impl AllParticipants {
     /// Those of each workload, in the order of the registry.
     pub fn new(all: Vec<Arc<dyn Participants>>) -> Self {
         Self(all)
@@ -128,7 +128,7 @@ impl SchemeParts {
 }
 
 // Identities of runs have these names in them.
-impl Serialize for Casts {
+impl Serialize for AllParticipants {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_newtype_struct("Casts", &self.0)
     }

@@ -7,10 +7,10 @@ use airlane_quality::stats;
 
 use crate::plan::Plan;
 use crate::workload::{
-    Ended, Figure, Figures, Flow, Metric, PartResult, RunResult, Scope, Sense, WayResult,
+    DirectionResult, Ended, Figure, Figures, Flow, Metric, PartResult, RunResult, Scope, Sense,
     traffic_of,
 };
-use crate::world::{AirWay, RunOutput, WayOutput};
+use crate::world::{AirDirection, DirectionOutput, RunOutput};
 
 /// How long packets waited in the queue until their service began: by metric, the share of packets
 /// that waited at most so long.
@@ -72,7 +72,7 @@ impl RunOutput {
 
     /// Jain's index of the shares of the air that stations have, both ways; `None` below two of them.
     fn jain_air(&self) -> Option<f64> {
-        let share = |way: &AirWay| Some((way.place, self.ways.get(way.way)?.air_share()?));
+        let share = |way: &AirDirection| Some((way.place, self.ways.get(way.way)?.air_share()?));
         let mut stations: BTreeMap<(usize, usize), f64> = BTreeMap::new();
         for (i, air) in self.airs.iter().enumerate() {
             for (place, share) in air.ways.iter().filter_map(share) {
@@ -89,7 +89,7 @@ impl RunOutput {
             result.figures.extend(of_way(only));
             return;
         }
-        let way = |way: &WayOutput| WayResult {
+        let way = |way: &DirectionOutput| DirectionResult {
             name: format!("{}.{}", way.access, way.direction.name()),
             figures: of_way(way),
         };
@@ -98,9 +98,9 @@ impl RunOutput {
 }
 
 /// The figures of one direction of an access.
-fn of_way(way: &WayOutput) -> Figures {
+fn of_way(way: &DirectionOutput) -> Figures {
     let mut figures = Figures::default();
-    let WayOutput { report, counters, .. } = way;
+    let DirectionOutput { report, counters, .. } = way;
     // Nobody knows beforehand what air can carry.
     let share = way.air_share();
     figures.add("link_utilisation", "", share.is_none().then_some(report.utilisation));

@@ -9,7 +9,7 @@ use airlane_scenario::{Frame, Place, Reader};
 use airlane_sim::LabError;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::*;
-use airlane_sim::world::Stage;
+use airlane_sim::world::RunContext;
 use airlane_traffic::bulk;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -61,17 +61,17 @@ impl Traffic for Callers {
         vec![Metric::of_actor("response_s", "s", Sense::Lower)]
     }
 
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
         let mut responses = Vec::new();
         for Caller { name, bytes } in &self.0 {
-            let pair = stage.attach()?;
-            let server = stage.transport(&stage.scheme().control);
-            let server = stage.server(&pair, bulk::sender(server))?;
+            let pair = context.attach()?;
+            let server = context.transport(&context.scheme().control);
+            let server = context.server(&pair, bulk::sender(server))?;
             pair.server.spawn(NAME, bulk::serve(server, bulk::Supply::default(), |_, _| {}));
-            let client = stage.client(&pair, bulk::receiver(stage.client_transport()))?;
+            let client = context.client(&pair, bulk::receiver(context.client_transport()))?;
             let took_s = Arc::new(Mutex::new(Vec::new()));
             responses.push((name.clone(), took_s.clone()));
-            let (bytes, end, clock) = (*bytes, stage.end, pair.client.clone());
+            let (bytes, end, clock) = (*bytes, context.end, pair.client.clone());
             pair.client.spawn(NAME, async move {
                 while clock.now() + PAUSE < end {
                     clock.sleep(PAUSE).await;

@@ -87,8 +87,8 @@ impl ClaimSet {
                 add(name);
                 for real in [false, true] {
                     let scene = self.scenario(claim, claim.full, &placeholder, real, &[patch])?;
-                    let workloads = self.registry.workloads().iter().zip(scene.casts.iter());
-                    let part = workloads.filter(|(_, cast)| !cast.is_empty());
+                    let workloads = self.registry.workloads().iter().zip(scene.participants.iter());
+                    let part = workloads.filter(|(_, traffic)| !traffic.is_empty());
                     part.for_each(|(w, _)| add(&w.defaults()));
                     add(&text(&run_settings(scene)));
                 }
@@ -110,6 +110,6 @@ fn run_settings(scenario: Scenario) -> Scenario {
         ..scenario
     };
     scenario.cases.seed = 0;
-    scenario.casts.leave_out_empty();
+    scenario.participants.leave_out_empty();
     scenario
 }

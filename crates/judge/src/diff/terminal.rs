@@ -2,8 +2,8 @@
 
 use super::compare::{Change, Comparison, Count};
 use super::read::Side;
+use crate::reporting::{aligned, words};
 use crate::request::DiffRequest;
-use crate::story::{aligned, words};
 use crate::summary::ClaimEntry;
 
 /// How figures are ordered.

@@ -14,20 +14,20 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::leave::Course;
-use crate::story::words;
+use crate::leave::RunCounts;
+use crate::reporting::words;
 pub use identity::Identities;
 
 /// The command that keeps a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeper {
+pub enum JournalKind {
     /// `airlane sweep`, a [`RunResult`](airlane_sim::workload::RunResult) per world.
     Sweep,
     /// `airlane reproduce`, a [`ClaimRecord`](airlane_sim::workload::ClaimRecord) per world.
     Reproduce,
 }
 
-impl Keeper {
+impl JournalKind {
     fn name(self) -> &'static str {
         match self {
             Self::Sweep => "sweep",
@@ -41,8 +41,8 @@ impl Keeper {
     }
 
     /// Sentences for people: what was there from before, what could not be used, how to go on.
-    pub fn remarks(self, course: Course, damaged: usize) -> Vec<String> {
-        let Course { planned, reused, stopped, .. } = course;
+    pub fn remarks(self, course: RunCounts, damaged: usize) -> Vec<String> {
+        let RunCounts { planned, reused, stopped, .. } = course;
         let mut remarks = Vec::new();
         if reused > 0 {
             remarks.push(format!("{reused} of {planned} runs were there from before."));
@@ -117,7 +117,7 @@ impl Journal {
     /// If the disk refuses, another command holds the journal, or the file is something else.
     pub fn open<R: Serialize + DeserializeOwned>(
         folder: &Path,
-        keeper: Keeper,
+        keeper: JournalKind,
         fresh: bool,
     ) -> Result<(Self, Found<R>), InputError> {
         let path = folder.join(keeper.file());
@@ -188,7 +188,7 @@ impl Journal {
 
 fn parse<R: Serialize + DeserializeOwned>(
     bytes: &[u8],
-    keeper: Keeper,
+    keeper: JournalKind,
 ) -> Result<Found<R>, InputError> {
     let mut found = Found { records: BTreeMap::new(), damaged: 0 };
     let mut lines = bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::trim_ascii_end);
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use airlane_sim::workload::{ActorResult, RunResult};
 
-    const KEEPER: Keeper = Keeper::Sweep;
+    const KEEPER: JournalKind = JournalKind::Sweep;
 
     /// A folder of its own for each test, gone when the test is.
     struct Scratch(PathBuf);

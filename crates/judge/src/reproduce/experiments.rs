@@ -11,8 +11,8 @@ use crate::journal::Identities;
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::plan::{GivenTrace, Plan, RunKey, Sources, TraceUse, identity};
-use airlane_sim::workload::{ClaimChapter, ClaimRun, Compared, Stocks, traffic_of};
-use airlane_sim::world::SharedStocks;
+use airlane_sim::workload::{Caches, ClaimRun, ClaimSection, Compared, traffic_of};
+use airlane_sim::world::SharedCaches;
 
 /// With more actors than this nothing is plotted over time: their lines could not be told apart.
 const MAX_PLOTTED_ACTORS: usize = 16;
@@ -58,7 +58,7 @@ pub(super) struct Experiment<'a> {
     /// The scene, with its cases: a case is a draw.
     pub(super) plan: Plan,
     /// What its runs share.
-    pub(super) stocks: Stocks,
+    pub(super) caches: Caches,
     /// The runs, each with the index of its world in [`Experiments::worlds`]; none for a claim with
     /// a `measure`.
     pub(super) runs: Vec<(RunKey, usize)>,
@@ -86,7 +86,7 @@ pub(super) struct Experiments<'a> {
     pub(super) plotted: BTreeSet<usize>,
     /// The index of each world by its identity: the text of all that it depends on.
     world_of_identity: BTreeMap<String, usize>,
-    shared: SharedStocks,
+    shared: SharedCaches,
     identities: Identities,
     sources: Sources,
 }
@@ -98,7 +98,7 @@ impl Default for Experiments<'_> {
             worlds: Vec::new(),
             plotted: BTreeSet::new(),
             world_of_identity: BTreeMap::new(),
-            shared: SharedStocks::default(),
+            shared: SharedCaches::default(),
             identities: Identities::default(),
             sources: Sources::new(TraceUse::InTurn),
         }
@@ -177,7 +177,7 @@ impl<'a> Experiments<'a> {
         let scenario =
             set.scenario(claim, size, &stream_of_scene, common.content.is_some(), patches)?;
         let plan = Plan::with(scenario, common, &mut self.sources)?;
-        let stocks = self.shared.of(&plan)?;
+        let caches = self.shared.of(&plan)?;
         let place = |name: &String| plan.scenario.schemes.iter().position(|s| s.name == *name);
         let compared_schemes: Vec<usize> = claim.compare.iter().filter_map(place).collect();
         let index = self.list.len();
@@ -198,7 +198,7 @@ impl<'a> Experiments<'a> {
             metrics: Metrics::of(claim, &plan.scenario),
             statistics: statistics.to_vec(),
             plan,
-            stocks,
+            caches,
             runs,
             compared_schemes,
         });
@@ -270,8 +270,8 @@ impl Experiment<'_> {
     /// seed, a run per scheme. They are fixed before anything is measured.
     pub(super) fn plotted_runs(&self) -> impl Iterator<Item = (RunKey, usize)> {
         let scenario = &self.plan.scenario;
-        let few =
-            scenario.casts.iter().map(|c| c.names().len()).sum::<usize>() <= MAX_PLOTTED_ACTORS;
+        let few = scenario.participants.iter().map(|c| c.names().len()).sum::<usize>()
+            <= MAX_PLOTTED_ACTORS;
         let first = scenario.seeds.first().copied();
         let is = move |key: &RunKey| few && key.case == 0 && Some(key.seed) == first;
         self.runs.iter().copied().filter(move |(key, _)| is(key))
@@ -293,13 +293,13 @@ impl Experiment<'_> {
             .filter_map(|(k, world)| Some(((k.case, k.scheme, k.seed), worlds[*world].as_ref()?)))
             .collect();
         let schemes = (self.claim.compare.as_slice(), self.compared_schemes.as_slice());
-        Compared::new(&self.plan, &self.stocks, schemes, &done)
+        Compared::new(&self.plan, &self.caches, schemes, &done)
     }
 
     /// Its figures by metric; none unless every run finished.
     pub(super) fn figures(&self, worlds: &[Option<ClaimRun>]) -> ByMetric {
         match &self.claim.measure {
-            Some(measure) => measured::measure_figures(measure, &self.plan, &self.stocks),
+            Some(measure) => measured::measure_figures(measure, &self.plan, &self.caches),
             None => self.compared(worlds).map(|c| measured::figures(&c)).unwrap_or_default(),
         }
     }
@@ -309,9 +309,9 @@ impl Experiment<'_> {
         &self,
         worlds: &[Option<ClaimRun>],
         figures: &ByMetric,
-    ) -> Vec<ClaimChapter> {
+    ) -> Vec<ClaimSection> {
         let Some(compared) = self.compared(worlds) else { return Vec::new() };
-        let casts = traffic_of(&self.plan.scenario).filter(|cast| !cast.is_empty());
-        casts.map(|cast| cast.claim_chapter(&compared, figures)).collect()
+        let participants = traffic_of(&self.plan.scenario).filter(|traffic| !traffic.is_empty());
+        participants.map(|traffic| traffic.claim_section(&compared, figures)).collect()
     }
 }

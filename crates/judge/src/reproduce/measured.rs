@@ -8,7 +8,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::network_metrics;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    ClaimRun, Compared, Metric, Scope, Sense, Stocks, Traffic, add_derived, derived, traffic_of,
+    Caches, ClaimRun, Compared, Metric, Scope, Sense, Traffic, add_derived, derived, traffic_of,
 };
 
 /// The metrics that a claim may use on its scene, in the order of [`figures`].
@@ -19,14 +19,16 @@ impl Metrics {
     /// [`figures`].
     pub(super) fn of(claim: &Claim, scenario: &Scenario) -> Self {
         let names = &claim.compare;
-        let casts = || traffic_of(scenario);
+        let participants = || traffic_of(scenario);
         if let Some(measure) = &claim.measure {
-            return Self(casts().find_map(|c| c.measure_metrics(measure)).unwrap_or_default());
+            return Self(
+                participants().find_map(|c| c.measure_metrics(measure)).unwrap_or_default(),
+            );
         }
-        let of_runs = casts().flat_map(|c| c.metrics()).chain(network_metrics());
-        let of_runs = of_runs.chain(casts().flat_map(|c| c.claim_run_metrics()));
+        let of_runs = participants().flat_map(|c| c.metrics()).chain(network_metrics());
+        let of_runs = of_runs.chain(participants().flat_map(|c| c.claim_run_metrics()));
         let mut all: Vec<Metric> = of_runs.flat_map(|m| derived(&m, names)).collect();
-        all.extend(casts().flat_map(|c| c.claim_metrics(names)));
+        all.extend(participants().flat_map(|c| c.claim_metrics(names)));
         Self(all)
     }
 
@@ -62,12 +64,12 @@ impl Metrics {
 
 /// The figures of a scene, all of whose runs finished. What was not measured is NaN.
 pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
-    let casts = || traffic_of(&compared.plan.scenario);
+    let participants = || traffic_of(&compared.plan.scenario);
     let mut samples = ByMetric::new();
-    for cast in casts().filter(|cast| !cast.is_empty()) {
-        for metric in cast.metrics() {
+    for traffic in participants().filter(|traffic| !traffic.is_empty()) {
+        for metric in traffic.metrics() {
             add_derived(&mut samples, compared, &metric.name, |run| {
-                run_figure(run, &**cast, &metric).unwrap_or(f64::NAN)
+                run_figure(run, &**traffic, &metric).unwrap_or(f64::NAN)
             });
         }
     }
@@ -76,26 +78,26 @@ pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
             run.result.value(&metric.name).unwrap_or(f64::NAN)
         });
     }
-    for cast in casts() {
-        for metric in cast.claim_run_metrics() {
+    for traffic in participants() {
+        for metric in traffic.claim_run_metrics() {
             add_derived(&mut samples, compared, &metric.name, |run| {
-                cast.claim_figure(&metric.name, run).unwrap_or(f64::NAN)
+                traffic.claim_figure(&metric.name, run).unwrap_or(f64::NAN)
             });
         }
     }
-    for cast in casts() {
-        samples.extend(cast.claim_samples(compared));
+    for traffic in participants() {
+        samples.extend(traffic.claim_samples(compared));
     }
     samples
 }
 
 /// A metric of a run: its own figure, or the mean over the workload's actors, parts of others left
 /// out; `None` if one of them has no figure.
-fn run_figure(run: &ClaimRun, cast: &dyn Traffic, metric: &Metric) -> Option<f64> {
+fn run_figure(run: &ClaimRun, traffic: &dyn Traffic, metric: &Metric) -> Option<f64> {
     match metric.scope {
         Scope::Run => run.result.value(&metric.name),
         Scope::Actor => {
-            let actors = run.result.of(cast.workload()).filter(|actor| !actor.part);
+            let actors = run.result.of(traffic.workload()).filter(|actor| !actor.part);
             let all: Option<Vec<f64>> = actors.map(|actor| actor.value(&metric.name)).collect();
             stats::mean(&all?)
         }
@@ -103,7 +105,7 @@ fn run_figure(run: &ClaimRun, cast: &dyn Traffic, metric: &Metric) -> Option<f64
 }
 
 /// The figures that a workload computes by a measure of its own, without runs.
-pub(super) fn measure_figures(measure: &str, plan: &Plan, stocks: &Stocks) -> ByMetric {
-    let mut casts = traffic_of(&plan.scenario);
-    casts.find_map(|cast| cast.measure(measure, plan, stocks)).unwrap_or_default()
+pub(super) fn measure_figures(measure: &str, plan: &Plan, caches: &Caches) -> ByMetric {
+    let mut participants = traffic_of(&plan.scenario);
+    participants.find_map(|traffic| traffic.measure(measure, plan, caches)).unwrap_or_default()
 }

@@ -41,10 +41,10 @@ use airlane_report::Report;
 
 use crate::Registry;
 use crate::claims::{self, ByMetric, Claim, ClaimSet, Purpose, Samples, Statistic};
-use crate::journal::{Journal, Keeper};
-use crate::leave::{Course, leave_after};
+use crate::journal::{Journal, JournalKind};
+use crate::leave::{RunCounts, leave_after};
+use crate::reporting::{claim_run, entry, rows};
 use crate::request::{Outcome, ReproduceRequest};
-use crate::story::{claim_run, entry, rows};
 use crate::summary::{ClaimEntry, Row, Summary, Verdict};
 use airlane_sim::Common;
 use airlane_sim::LabError;
@@ -92,7 +92,7 @@ pub fn reproduce_sets(
     common.captures.prepare()?;
     // The journal's lock first: the results of a command that still runs are left alone.
     let folder = OutFolder::prove(&common.out)?;
-    let (journal, found) = Journal::open(folder.dir(), Keeper::Reproduce, request.fresh)?;
+    let (journal, found) = Journal::open(folder.dir(), JournalKind::Reproduce, request.fresh)?;
     let folder = OutFolder::prepare(folder.dir())?;
     let damaged = found.damaged;
     let mut worlds = from_journal(&experiments, found.records, common);
@@ -129,10 +129,10 @@ pub fn reproduce_sets(
     let finished = worlds.iter().flatten().count();
     let verdict = terminal::verdict(&summary, stopped.then_some((finished, planned)));
     let report = page::report(&summary, &findings, &worlds, &verdict, request);
-    let course = Course { planned, finished, reused, stopped };
+    let course = RunCounts { planned, finished, reused, stopped };
     write(&folder, common, &summary, report, course)?;
     let mut line = vec![verdict];
-    line.extend(Keeper::Reproduce.remarks(course, damaged));
+    line.extend(JournalKind::Reproduce.remarks(course, damaged));
     line.push(format!("Report: {}", folder.path("report.html").display()));
     Ok(Outcome {
         table: terminal::table(&summary),
@@ -167,7 +167,7 @@ fn write(
     common: &Common<'_>,
     summary: &Summary,
     report: Report,
-    course: Course,
+    course: RunCounts,
 ) -> Result<(), LabError> {
     folder.write("report.json.gz", &report.to_json_gz())?;
     let (front, pages) = split::split(report);
@@ -220,7 +220,7 @@ fn run(
             command: common.repeat_command(key.seed),
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
-                let output = world::run(plan, &experiment.stocks, key, options, ticket)?;
+                let output = world::run(plan, &experiment.caches, key, options, ticket)?;
                 let run = claim_run(plan, &output, plotted);
                 journal.add(id, &label, &run.record(), (common.elapsed)())?;
                 Ok(run)

@@ -11,13 +11,13 @@ use super::claim_view::{claim, lead};
 use super::experiments::{Experiment, SceneKind};
 use super::statistic_values;
 use crate::claims::{ByMetric, Samples, Statistic, point_estimate};
+use crate::reporting::{scheme_note, who, words::scheme_title};
 use crate::request::ReproduceRequest;
-use crate::story::{scheme_note, who, words::scheme_title};
 use crate::summary::Summary;
 use airlane_scenario::{Capacity, Scheme};
 use airlane_sim::Common;
 use airlane_sim::plan::RunKey;
-use airlane_sim::workload::{ClaimChapter, ClaimRun};
+use airlane_sim::workload::{ClaimRun, ClaimSection};
 
 /// The report of a reproduction.
 pub(super) fn report(
@@ -47,7 +47,7 @@ pub(super) fn report(
         let chapters = experiment.chapters(worlds, samples);
         let mut tables = Vec::new();
         if experiment.kind == SceneKind::Single {
-            tables.extend(chapters.iter().flat_map(|chapter| chapter.tables.iter().cloned()));
+            tables.extend(chapters.iter().flat_map(|section| section.tables.iter().cloned()));
             tables.push(single_scene_table(experiment, samples));
         }
         tables.push(scenes_table("Cell by cell", "", cells));
@@ -60,7 +60,7 @@ pub(super) fn report(
             schemes: schemes(experiment, &chapters),
             tradeoffs: chart::of(experiment, summary).into_iter().collect(),
             tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
-            cdfs: chapters.iter().flat_map(|chapter| chapter.cdfs.iter().cloned()).collect(),
+            cdfs: chapters.iter().flat_map(|section| section.cdfs.iter().cloned()).collect(),
             runs: over_time(experiment, worlds),
             notes: notes(experiment)
                 .chain(parts().flat_map(|(e, _)| failures(e, worlds)))
@@ -68,7 +68,7 @@ pub(super) fn report(
             ..Section::default()
         });
         report.provenance.push(provenance(experiment, summary, common));
-        for term in chapters.into_iter().flat_map(|chapter| chapter.terms) {
+        for term in chapters.into_iter().flat_map(|section| section.terms) {
             if !report.terms.iter().any(|known| known.term == term.term) {
                 report.terms.push(term);
             }
@@ -117,7 +117,7 @@ fn facts<'f, 'e: 'f>(
     ]
 }
 
-fn schemes(experiment: &Experiment<'_>, chapters: &[ClaimChapter]) -> Vec<model::Scheme> {
+fn schemes(experiment: &Experiment<'_>, chapters: &[ClaimSection]) -> Vec<model::Scheme> {
     let scenario = &experiment.plan.scenario;
     let scheme = |s: &Scheme| {
         // Without a title of its own a scheme has its name as its title.
@@ -125,7 +125,7 @@ fn schemes(experiment: &Experiment<'_>, chapters: &[ClaimChapter]) -> Vec<model:
         model::Scheme::new(&s.name, title, scheme_note(s, &scenario.network))
     };
     let schemes = scenario.schemes.iter().map(scheme);
-    schemes.chain(chapters.iter().flat_map(|chapter| chapter.schemes.iter().cloned())).collect()
+    schemes.chain(chapters.iter().flat_map(|section| section.schemes.iter().cloned())).collect()
 }
 
 /// The statistics of a claim with a single scene, a row each.

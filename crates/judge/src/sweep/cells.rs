@@ -9,7 +9,7 @@ use airlane_scenario::{Grid, OPTION_KEYS, within};
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey, Sources, TraceUse};
 use airlane_sim::workload::RunResult;
-use airlane_sim::world::SharedStocks;
+use airlane_sim::world::SharedCaches;
 
 /// Most runs of a sweep.
 const MAX_RUNS: usize = 1_000_000;
@@ -36,7 +36,7 @@ impl Cells {
         refuse_overridden(grid, common)?;
         let (mut sources, mut identities) = (Sources::new(TraceUse::Each), Identities::default());
         let mut cells = Self { name: String::new(), list: Vec::new() };
-        let mut shared = SharedStocks::default();
+        let mut shared = SharedCaches::default();
         let mut count = 0;
         for index in 0..grid.cells() {
             let scenario = grid.scenario(index)?;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::cells::{Cell, Cells};
-use crate::story::{Samples, headlines};
+use crate::reporting::{Samples, headlines};
 use airlane_scenario::Grid;
 use airlane_sim::plan::{Plan, RunKey};
 use airlane_sim::workload::{GridVerdict, Headline, InSweep, RunResult, traffic_of};
@@ -137,8 +137,8 @@ impl<'a> Findings<'a> {
     pub(super) fn drawn(&self) -> Vec<Headline> {
         let drawn = |h: &Headline| matches!(h.in_sweep, InSweep::Drawn | InSweep::DrawnInRange);
         let of_casts = |plan: &Plan| {
-            let casts = traffic_of(&plan.scenario).filter(|cast| !cast.is_empty());
-            casts.flat_map(|cast| cast.headlines()).collect()
+            let participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());
+            participants.flat_map(|traffic| traffic.headlines()).collect()
         };
         let own: Vec<Headline> = self.merged(of_casts).filter(drawn).collect();
         if own.len() > 1 { own } else { self.headlines().into_iter().filter(drawn).collect() }
@@ -148,9 +148,10 @@ impl<'a> Findings<'a> {
     /// of the first cell has such words.
     pub(super) fn grid_verdict(&self) -> Option<(GridVerdict, Headline)> {
         let plan = &self.cells.first()?.plan;
-        let mut casts = traffic_of(&plan.scenario).filter(|cast| !cast.is_empty());
-        let (words, cast) = casts.find_map(|cast| Some((cast.verdict_of_grid()?, cast)))?;
-        let title = cast.headlines().into_iter().next()?.column.title;
+        let mut participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());
+        let (words, traffic) =
+            participants.find_map(|traffic| Some((traffic.verdict_of_grid()?, traffic)))?;
+        let title = traffic.headlines().into_iter().next()?.column.title;
         Some((words, self.headlines().into_iter().find(|h| h.column.title == title)?))
     }
 

@@ -14,10 +14,10 @@ mod verdict;
 use std::collections::BTreeMap;
 
 use crate::Registry;
-use crate::journal::{Found, Journal, Keeper};
-use crate::leave::{Course, leave_after};
+use crate::journal::{Found, Journal, JournalKind};
+use crate::leave::{RunCounts, leave_after};
+use crate::reporting::{entry, rows};
 use crate::request::{Outcome, SweepRequest};
-use crate::story::{entry, rows};
 use crate::summary::Summary;
 use airlane_scenario::Grid;
 use airlane_sim::Common;
@@ -25,7 +25,7 @@ use airlane_sim::LabError;
 use airlane_sim::OutFolder;
 use airlane_sim::pool::{self, Job, Ticket};
 use airlane_sim::workload::RunResult;
-use airlane_sim::world::{self, Options, SharedStocks};
+use airlane_sim::world::{self, Options, SharedCaches};
 use cells::{Cells, Pending};
 use headline::Findings;
 
@@ -48,7 +48,7 @@ pub fn sweep(registry: &Registry, request: &SweepRequest<'_>) -> Result<Outcome,
     // The journal's lock first: the results of a sweep that still runs are left alone.
     let folder = OutFolder::prove(&common.out)?;
     let (journal, Found { mut records, damaged }) =
-        Journal::open(folder.dir(), Keeper::Sweep, request.fresh)?;
+        Journal::open(folder.dir(), JournalKind::Sweep, request.fresh)?;
     let folder = OutFolder::prepare(folder.dir())?;
     if common.captures != Default::default() {
         // Captures are written by runs, not by journals.
@@ -69,7 +69,7 @@ pub fn sweep(registry: &Registry, request: &SweepRequest<'_>) -> Result<Outcome,
     #[cfg(feature = "parquet")]
     folder.write("sweep.parquet", &parquet::bytes(&rows)?)?;
     let finished = summary.runs.len();
-    let course = Course { planned, finished, reused, stopped };
+    let course = RunCounts { planned, finished, reused, stopped };
     leave_after(&folder, common, &summary, &airlane_report::render(&report), course)?;
     Ok(Outcome {
         table: terminal::table(&findings),
@@ -95,7 +95,7 @@ fn run(
     }
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
-    let shared = SharedStocks::default();
+    let shared = SharedCaches::default();
     let shared = &shared;
     let mut jobs = Vec::with_capacity(pending.len());
     for &Pending { cell, key, id } in &pending {
@@ -107,8 +107,8 @@ fn run(
             command: places::command(grid, Some(&cell.position), plan, common, Some(key.seed)),
             units: u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX),
             work: Box::new(move |ticket: &Ticket<'_>| {
-                let stocks = shared.of(plan)?;
-                let result = world::run(plan, &stocks, key, options, ticket)?.result(plan);
+                let caches = shared.of(plan)?;
+                let result = world::run(plan, &caches, key, options, ticket)?.result(plan);
                 if let Some(what) = result.not_finite() {
                     return Err(LabError::fault(format!("{what} is no finite number")));
                 }

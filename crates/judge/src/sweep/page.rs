@@ -9,7 +9,7 @@ use airlane_report::model::{
 use super::cells::Cell;
 use super::headline::Findings;
 use super::places;
-use crate::story::{terms, words};
+use crate::reporting::{terms, words};
 use crate::summary::Summary;
 use airlane_scenario::Axis;
 use airlane_sim::Common;

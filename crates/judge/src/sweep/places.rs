@@ -1,7 +1,7 @@
 //! Values and cells as people say them, and the command that runs them again.
 
 use super::cells::Cell;
-use crate::story::words;
+use crate::reporting::words;
 use airlane_scenario::{Axis, AxisValue, Cipher, Grid};
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;

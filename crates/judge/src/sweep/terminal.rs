@@ -2,9 +2,9 @@
 
 use super::headline::Findings;
 use super::places;
-use crate::journal::Keeper;
-use crate::leave::Course;
-use crate::story::{aligned, words};
+use crate::journal::JournalKind;
+use crate::leave::RunCounts;
+use crate::reporting::{aligned, words};
 use airlane_sim::OutFolder;
 
 /// Cells that are printed; the rest is in the files.
@@ -44,9 +44,9 @@ pub(super) fn table(findings: &Findings<'_>) -> String {
 }
 
 /// The last line: what came out, what was there from before, where it is.
-pub(super) fn line(verdict: &str, folder: &OutFolder, course: Course, damaged: usize) -> String {
+pub(super) fn line(verdict: &str, folder: &OutFolder, course: RunCounts, damaged: usize) -> String {
     let mut parts = vec![verdict.to_owned()];
-    parts.extend(Keeper::Sweep.remarks(course, damaged));
+    parts.extend(JournalKind::Sweep.remarks(course, damaged));
     parts.push(format!("Report: {}", folder.path("report.html").display()));
     parts.retain(|p| !p.is_empty());
     parts.join(" ")

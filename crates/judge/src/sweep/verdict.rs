@@ -3,7 +3,7 @@
 use super::cells::Cell;
 use super::headline::Findings;
 use super::places;
-use crate::story::{difference, words};
+use crate::reporting::{difference, words};
 use airlane_sim::workload::{GridVerdict, Headline};
 
 /// A difference that rounds to nothing in the digits shown.

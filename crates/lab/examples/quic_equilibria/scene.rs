@@ -15,7 +15,7 @@ use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::plan::Plan;
 use airlane_sim::pool::{self, Job, Progress, Stop, Ticket};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, SenderHook};
 use parking_lot::Mutex;
 use rand::RngExt;
@@ -203,7 +203,7 @@ impl Scene {
             &[],
         )?;
         let plan = Plan::new(scenario, &Common { stop: ticket.stop.clone(), ..Common::default() })?;
-        let stocks = Stocks::of_plan(&plan)?;
+        let caches = Caches::of_plan(&plan)?;
         let shuffles = Arc::new(self.shuffles(seed));
         let seen = Arc::new(Mutex::new(Slope::default()));
         let hook = {
@@ -221,7 +221,7 @@ impl Scene {
             ..Options::default()
         };
         let key = plan.runs().next().ok_or_else(|| LabError::fault("a scene without runs"))?;
-        let out = world::run(&plan, &stocks, key, &options, ticket)?;
+        let out = world::run(&plan, &caches, key, &options, ticket)?;
         if let Some(failure) = Output::of(&out).iter().find_map(|b| b.failure.clone()) {
             return Err(LabError::fault(failure));
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_judge::story::{KeptRun, Story, tell};
+use airlane_judge::reporting::{ReportedRun, RunReport, tell};
 use airlane_net::Direction;
 use airlane_net::air::Held;
 use airlane_report::model::Cell;
@@ -12,7 +12,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
 use airlane_sim::pool::Stop;
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::RunOutput;
 
 use crate::runs::run_one;
@@ -28,13 +28,13 @@ fn first(plan: &Plan) -> RunOutput {
     run_one(plan, plan.runs().next().unwrap())
 }
 
-fn story(plan: &Plan) -> Story {
-    let told: Vec<KeptRun> =
-        plan.runs().map(|key| KeptRun::of(plan, &run_one(plan, key))).collect();
+fn story(plan: &Plan) -> RunReport {
+    let told: Vec<ReportedRun> =
+        plan.runs().map(|key| ReportedRun::of(plan, &run_one(plan, key))).collect();
     let elapsed = || Duration::ZERO;
     let common = Common { elapsed: &elapsed, stop: Stop::default(), ..Common::default() };
     let planned = told.len();
-    tell(plan, &Stocks::of_plan(plan).unwrap(), &common, told, (planned, false))
+    tell(plan, &Caches::of_plan(plan).unwrap(), &common, told, (planned, false))
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_wifi_beside_a_link_keeps_the_link_s_use() {
     .unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let output = first(&plan);
-    let direction = |way: &airlane_sim::world::WayOutput| way.direction == Direction::Down;
+    let direction = |way: &airlane_sim::world::DirectionOutput| way.direction == Direction::Down;
     let on_air: Vec<bool> =
         output.ways.iter().filter(|w| direction(w)).map(|w| w.air.is_some()).collect();
     assert_eq!(on_air, [false, true]);

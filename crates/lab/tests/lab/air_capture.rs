@@ -15,7 +15,7 @@ use airlane_net::Direction;
 use airlane_scenario::Scenario;
 use airlane_sim::plan::Plan;
 use airlane_sim::pool::{self, Job, Stop, Ticket};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, ReportHook, RunOutput};
 use airlane_sim::{Captures, Common};
 use airlane_wifi::Address;
@@ -52,14 +52,14 @@ fn plan(text: &str) -> Plan {
 
 /// Runs the first run of a plan.
 fn run(plan: &Plan, options: &world::Options) -> RunOutput {
-    let stocks = Stocks::of_plan(plan).unwrap();
+    let caches = Caches::of_plan(plan).unwrap();
     let key = plan.runs().next().unwrap();
     let job = Job {
         label: plan.label(key),
         seed: key.seed,
         command: String::new(),
         units: 1,
-        work: Box::new(|ticket: &Ticket<'_>| world::run(plan, &stocks, key, options, ticket)),
+        work: Box::new(|ticket: &Ticket<'_>| world::run(plan, &caches, key, options, ticket)),
     };
     let mut done = pool::run(vec![job], 1, "runs", &Stop::default(), &());
     assert!(done.error.is_none(), "{:?}", done.error);

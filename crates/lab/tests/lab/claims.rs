@@ -436,7 +436,7 @@ fn each_claim_of_minerva_says_a_scenario() {
             &[],
         )
         .unwrap();
-        let whole = |s: &Scenario| format!("{:?} {:?} {:?}", s.network, s.schemes, s.casts);
+        let whole = |s: &Scenario| format!("{:?} {:?} {:?}", s.network, s.schemes, s.participants);
         assert_eq!(whole(&again), whole(&s), "its text is a scenario");
     }
     let of = |id: &str, patches: &[&Patch]| {

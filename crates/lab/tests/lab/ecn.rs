@@ -9,8 +9,8 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey, Sources, TraceUse};
 use airlane_sim::pool::{self, Job, Stop};
-use airlane_sim::workload::Stocks;
-use airlane_sim::world::{self, Options, RunOutput, SenderHook, WayOutput};
+use airlane_sim::workload::Caches;
+use airlane_sim::world::{self, DirectionOutput, Options, RunOutput, SenderHook};
 use parking_lot::Mutex;
 
 /// Two transfers of 20 s through PIE: what came of it, and the statistics of their senders.
@@ -31,7 +31,7 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
     .unwrap();
     let mut sources = Sources::new(TraceUse::Each);
     let plan = Plan::with(scenario, &Common::default(), &mut sources).unwrap();
-    let stocks = Stocks::of_plan(&plan).unwrap();
+    let caches = Caches::of_plan(&plan).unwrap();
     let key = RunKey { case: 0, scheme: 0, seed: 1 };
     let handles: Arc<Mutex<Vec<ControlHandle>>> = Arc::default();
     let seen = handles.clone();
@@ -44,7 +44,7 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
         seed: 1,
         command: String::new(),
         units: 1,
-        work: Box::new(|ticket| world::run(&plan, &stocks, key, &options, ticket)),
+        work: Box::new(|ticket| world::run(&plan, &caches, key, &options, ticket)),
     };
     let mut done = pool::run(vec![job], 1, "ecn", &Stop::default(), &());
     let output = done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error));
@@ -56,7 +56,7 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
 /// packet of ten, and then it drops them whether they allow marks or not.
 fn dropped(output: &RunOutput) -> u64 {
     let half = output.ended.since_start() / 2;
-    let of_way = |way: &WayOutput| {
+    let of_way = |way: &DirectionOutput| {
         let at_half = way.rows.iter().find(|row| row.at.since_start() >= half);
         way.rows.last().map_or(0, |row| row.dropped_packets)
             - at_half.map_or(0, |row| row.dropped_packets)

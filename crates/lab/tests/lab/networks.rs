@@ -8,7 +8,7 @@ use airlane_net::Direction::{self, Down};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
-use airlane_sim::world::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
+use airlane_sim::world::{DirectionOutput, FlowSample, LinkSampleRow, RunOutput};
 
 use crate::runs::{plan, run_one};
 
@@ -28,7 +28,7 @@ fn built_in(name: &str, set: &[&str]) -> (Plan, RunOutput) {
     (plan, output)
 }
 
-fn way<'a>(output: &'a RunOutput, access: &str, direction: Direction) -> &'a WayOutput {
+fn way<'a>(output: &'a RunOutput, access: &str, direction: Direction) -> &'a DirectionOutput {
     output.ways.iter().find(|w| w.access == access && w.direction == direction).unwrap()
 }
 

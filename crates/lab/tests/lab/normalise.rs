@@ -13,7 +13,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey};
 use airlane_sim::pool::{self, Job, Stop};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
 /// A folder with six made-up titles of eight chunks, and whatever a test writes beside them.
@@ -96,14 +96,14 @@ impl Drop for Scratch {
 }
 
 fn run(plan: &Plan, scheme: usize) -> RunOutput {
-    let stocks = Stocks::of_plan(plan).unwrap();
+    let caches = Caches::of_plan(plan).unwrap();
     let key = RunKey { case: 0, scheme, seed: 1 };
     let job = Job {
         label: plan.label(key),
         seed: 1,
         command: String::new(),
         units: 1,
-        work: Box::new(|ticket| world::run(plan, &stocks, key, &Options::default(), ticket)),
+        work: Box::new(|ticket| world::run(plan, &caches, key, &Options::default(), ticket)),
     };
     let mut done = pool::run(vec![job], 1, "normalise", &Stop::default(), &());
     done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error))

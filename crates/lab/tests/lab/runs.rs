@@ -6,7 +6,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey};
 use airlane_sim::pool::{self, Job, Stop, Ticket};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
 /// The plan of a scenario's text.
@@ -24,14 +24,14 @@ pub(crate) fn plan(text: &str, set: &[&str]) -> Plan {
 
 /// The output of one run of a plan.
 pub(crate) fn run_one(plan: &Plan, key: RunKey) -> RunOutput {
-    let stocks = Stocks::of_plan(plan).unwrap();
+    let caches = Caches::of_plan(plan).unwrap();
     let job = Job {
         label: plan.label(key),
         seed: key.seed,
         command: String::new(),
         units: 1,
         work: Box::new(|ticket: &Ticket<'_>| {
-            world::run(plan, &stocks, key, &Options::default(), ticket)
+            world::run(plan, &caches, key, &Options::default(), ticket)
         }),
     };
     let mut done = pool::run(vec![job], 1, "runs", &Stop::default(), &());

@@ -12,7 +12,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey, Sources, TraceUse};
 use airlane_sim::pool::{self, Job, Stop};
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
 /// A plan on made-up videos, each viewer with one of its own.
@@ -32,14 +32,14 @@ fn plan(text: &str, chunks: usize) -> Plan {
 }
 
 fn run(plan: &Plan, scheme: usize, seed: u64) -> RunOutput {
-    let stocks = Stocks::of_plan(plan).unwrap();
+    let caches = Caches::of_plan(plan).unwrap();
     let key = RunKey { case: 0, scheme, seed };
     let job = Job {
         label: plan.label(key),
         seed,
         command: String::new(),
         units: 1,
-        work: Box::new(|ticket| world::run(plan, &stocks, key, &Options::default(), ticket)),
+        work: Box::new(|ticket| world::run(plan, &caches, key, &Options::default(), ticket)),
     };
     let mut done = pool::run(vec![job], 1, "traffic", &Stop::default(), &());
     done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error))

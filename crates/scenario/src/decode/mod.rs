@@ -17,7 +17,7 @@ use super::notes::Notes;
 use super::reader::Reader;
 use super::tree::{Node, Origin, plain};
 use super::types::*;
-use crate::participants::Casts;
+use crate::participants::AllParticipants;
 use crate::registry::Registry;
 use crate::words;
 use network::network;
@@ -131,9 +131,10 @@ fn document(registry: &Registry, r: &mut Reader<'_>, source: Source) -> Scenario
         ),
     });
     let frame = Frame { duration, cases, network: &network };
-    let casts = Casts::new(registry.workloads().iter().map(|w| w.read(r, &frame)).collect());
+    let participants =
+        AllParticipants::new(registry.workloads().iter().map(|w| w.read(r, &frame)).collect());
     let first = registry.workloads().first().map_or("", |w| w.table());
-    if casts.iter().all(|cast| cast.is_empty()) {
+    if participants.iter().all(|of| of.is_empty()) {
         let tables: Vec<String> =
             registry.workloads().iter().map(|w| format!("[[{}]]", w.table())).collect();
         let expected = match tables.as_slice() {
@@ -144,7 +145,7 @@ fn document(registry: &Registry, r: &mut Reader<'_>, source: Source) -> Scenario
         };
         r.fail(first, "found nobody who uses the network", expected);
     }
-    if let Some(twice) = duplicate(casts.iter().flat_map(|cast| cast.names())) {
+    if let Some(twice) = duplicate(participants.iter().flat_map(|of| of.names())) {
         r.fail(first, format!("found \"{twice}\" twice"), "expected distinct names");
     }
     Scenario {
@@ -158,7 +159,7 @@ fn document(registry: &Registry, r: &mut Reader<'_>, source: Source) -> Scenario
         transport,
         schemes,
         cases,
-        casts,
+        participants,
         source,
     }
 }

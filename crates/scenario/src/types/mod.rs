@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::participants::Casts;
+use crate::participants::AllParticipants;
 
 pub use link::*;
 pub use scheme::*;
@@ -42,7 +42,7 @@ pub struct Scenario {
     /// How many draws, and how.
     pub cases: Cases,
     /// Who takes part, by workload.
-    pub casts: Casts,
+    pub participants: AllParticipants,
     /// Where it was read from.
     pub source: Source,
 }

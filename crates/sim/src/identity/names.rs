@@ -6,6 +6,7 @@ const TYPES: &[(&str, &str)] = &[("WebTraffic", "Traffic")];
 /// Fields and variants: the type that has them as it is called now, what its `Serialize` calls them
 /// now, and their name in version 1.
 const PARTS: &[(&str, &str, &str)] = &[
+    ("Scenario", "participants", "casts"),
     ("Draws", "shared", "Shared"),
     ("Draws", "own", "Own"),
     ("Entry", "min_bytes", "least_bytes"),

@@ -94,11 +94,11 @@ pub struct Case {
     /// The number of the draw, from 0.
     pub draw: usize,
     /// The traces of the capacities that are traces, by the number of the access and direction.
-    pub traces: BTreeMap<WayKey, Trace>,
+    pub traces: BTreeMap<DirectionKey, Trace>,
 }
 
 /// A direction of an access: the access's number in the scenario, and which way.
-pub type WayKey = (usize, Direction);
+pub type DirectionKey = (usize, Direction);
 
 /// How the traces of a folder are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,10 @@ impl Plan {
     }
 }
 
-fn cases(scenario: &Scenario, traces: &BTreeMap<WayKey, Traces>) -> Result<Vec<Case>, InputError> {
+fn cases(
+    scenario: &Scenario,
+    traces: &BTreeMap<DirectionKey, Traces>,
+) -> Result<Vec<Case>, InputError> {
     let mut cases = Vec::new();
     for draw in 0..scenario.cases.count {
         // Where several ways have several traces, their first ones are a case, then their second ones.
@@ -189,7 +192,7 @@ fn cases(scenario: &Scenario, traces: &BTreeMap<WayKey, Traces>) -> Result<Vec<C
             return Err(InputError::new(found, expected).at_key("--trace"));
         }
         for at in 0..count {
-            let of_way = |(way, traces): (&WayKey, &Traces)| {
+            let of_way = |(way, traces): (&DirectionKey, &Traces)| {
                 let traces = traces.of(draw);
                 (*way, traces[at.min(traces.len() - 1)].clone())
             };
@@ -223,7 +226,7 @@ pub fn identity(plan: &Plan, key: RunKey) -> String {
         transport,
         schemes,
         cases: _,
-        casts,
+        participants,
         source: _,
     } = &plan.scenario;
     let Scheme { name: _, title: _, note: _, control, queue, cupid, parts } = &schemes[key.scheme];
@@ -233,7 +236,7 @@ pub fn identity(plan: &Plan, key: RunKey) -> String {
     let short: Vec<bool> = network.accesses.iter().map(|access| access.is_short_form).collect();
     let drawn: Vec<String> = plan.draws.iter().map(|draws| draws.identity(plan, key)).collect();
     identity::text(&(
-        (duration, network, host, transport, control, queue, cupid, parts, casts),
+        (duration, network, host, transport, control, queue, cupid, parts, participants),
         (short, name, traces, drawn, key.seed),
     ))
 }

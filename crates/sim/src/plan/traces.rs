@@ -10,7 +10,7 @@ use airlane_base::{InputError, Seed};
 use airlane_net::Direction;
 use airlane_net::trace::Trace;
 
-use super::{Sources, TraceUse, WayKey};
+use super::{DirectionKey, Sources, TraceUse};
 use crate::world::of_way;
 use airlane_scenario::{Capacity, Scenario, TraceFrom, TraceSource};
 
@@ -155,7 +155,7 @@ pub(super) fn of(
     scenario: &Scenario,
     given: &Given<'_>,
     sources: &mut Sources,
-) -> Result<BTreeMap<WayKey, Traces>, InputError> {
+) -> Result<BTreeMap<DirectionKey, Traces>, InputError> {
     let mut all = BTreeMap::new();
     for (number, access, direction, way) in scenario.network.ways() {
         let Capacity::Trace(source) = &way.capacity else { continue };

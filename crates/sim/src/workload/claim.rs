@@ -1,4 +1,4 @@
-//! What workloads add to claims: metrics beyond the figures of runs, and a chapter of the page.
+//! What workloads add to claims: metrics beyond the figures of runs, and a section of the page.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Flow, Metric, RunResult, Stocks, traffic_of};
+use super::{Caches, Flow, Metric, RunResult, traffic_of};
 use crate::plan::{Plan, RunKey};
-use crate::world::{AirOutput, WayOutput};
+use crate::world::{AirOutput, DirectionOutput};
 
 /// The figures of one cell: for each metric a list of draws, each with its figure per seed. The
 /// lists of all metrics are about the same draws and seeds in the same order. What could not be
@@ -25,7 +25,7 @@ pub struct ClaimRun {
     /// Its result.
     pub result: RunResult,
     /// What workloads keep of it beside, in the order of the registry.
-    pub kept: AllKept,
+    pub kept: AllCachedMetrics,
     /// What happened over time, of the runs that a page draws.
     pub over_time: Option<model::Run>,
 }
@@ -42,7 +42,7 @@ pub struct ClaimRecord {
 impl ClaimRun {
     /// What a journal shall have of it.
     pub fn record(&self) -> ClaimRecord {
-        let of = |kept: &Kept| (kept.workload.to_owned(), kept.figures.to_json());
+        let of = |kept: &CachedMetrics| (kept.workload.to_owned(), kept.figures.to_json());
         ClaimRecord {
             result: self.result.clone(),
             kept: self.kept.0.iter().map(of).collect(),
@@ -54,15 +54,15 @@ impl ClaimRun {
     pub fn from_record(plan: &Plan, record: ClaimRecord, drawn: bool) -> Option<Self> {
         let ClaimRecord { result, mut kept, over_time } = record;
         let mut all = Vec::with_capacity(kept.len());
-        for cast in traffic_of(&plan.scenario) {
-            if let Some(json) = kept.remove(cast.workload()) {
-                all.push(cast.read_kept(json)?);
+        for traffic in traffic_of(&plan.scenario) {
+            if let Some(json) = kept.remove(traffic.workload()) {
+                all.push(traffic.read_cached(json)?);
             }
         }
         let is_whole = kept.is_empty() && (over_time.is_some() || !drawn);
         is_whole.then(|| Self {
             result,
-            kept: AllKept(all),
+            kept: AllCachedMetrics(all),
             over_time: over_time.filter(|_| drawn),
         })
     }
@@ -70,7 +70,7 @@ impl ClaimRun {
 
 /// What a workload keeps of a run for claims.
 #[derive(Clone)]
-pub struct Kept {
+pub struct CachedMetrics {
     workload: &'static str,
     figures: Arc<dyn Keep>,
 }
@@ -86,7 +86,7 @@ impl<T: Serialize + Any + Send + Sync> Keep for T {
     }
 }
 
-impl Kept {
+impl CachedMetrics {
     /// Figures of a workload.
     pub fn new<T: Serialize + Any + Send + Sync>(workload: &'static str, figures: T) -> Self {
         Self { workload, figures: Arc::new(figures) }
@@ -101,7 +101,7 @@ impl Kept {
     }
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for CachedMetrics {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.workload, self.figures.to_json())
     }
@@ -109,11 +109,11 @@ impl std::fmt::Debug for Kept {
 
 /// What all workloads keep of a run.
 #[derive(Clone, Debug, Default)]
-pub struct AllKept(Vec<Kept>);
+pub struct AllCachedMetrics(Vec<CachedMetrics>);
 
-impl AllKept {
+impl AllCachedMetrics {
     /// In the order of the registry.
-    pub fn new(all: Vec<Kept>) -> Self {
+    pub fn new(all: Vec<CachedMetrics>) -> Self {
         Self(all)
     }
 
@@ -131,7 +131,7 @@ pub struct Compared<'a> {
     /// The scene.
     pub plan: &'a Plan,
     /// What its runs share.
-    pub stocks: &'a Stocks,
+    pub caches: &'a Caches,
     /// Names of the schemes: the one that is judged, then what it is compared with.
     pub names: &'a [String],
     /// By case and seed, the run under each of these schemes.
@@ -142,7 +142,7 @@ impl<'a> Compared<'a> {
     /// The runs of a scene; `None` unless all finished. `compare` are the places of its schemes.
     pub fn new(
         plan: &'a Plan,
-        stocks: &'a Stocks,
+        caches: &'a Caches,
         (names, compare): (&'a [String], &[usize]),
         finished: &BTreeMap<(usize, usize, u64), &'a ClaimRun>,
     ) -> Option<Self> {
@@ -153,7 +153,7 @@ impl<'a> Compared<'a> {
             plan.scenario.seeds.iter().map(of_seed).collect()
         };
         let runs = (0..plan.cases.len()).map(of).collect::<Option<_>>()?;
-        Some(Self { plan, stocks, names, runs })
+        Some(Self { plan, caches, names, runs })
     }
 
     /// `of` of every case and seed.
@@ -165,7 +165,7 @@ impl<'a> Compared<'a> {
 
 /// What a workload says of a claim on its page.
 #[derive(Clone, Debug, Default)]
-pub struct ClaimChapter {
+pub struct ClaimSection {
     /// A table with a row per draw.
     pub tables: Vec<model::Table>,
     /// Distributions.
@@ -232,7 +232,7 @@ pub struct ClaimContext<'a> {
     /// All connections of all workloads.
     pub flows: &'a [Flow<'a>],
     /// Every direction of every access.
-    pub ways: &'a [WayOutput],
+    pub ways: &'a [DirectionOutput],
     /// Who held the air of each WiFi.
     pub airs: &'a [AirOutput],
 }

@@ -39,7 +39,7 @@ held! {
     /// What the cases of a plan draw, by workload.
     AllDraws: Arc<dyn Draws>;
     /// What all runs of a plan share, by workload.
-    Stocks: Arc<dyn Any + Send + Sync>;
+    Caches: Arc<dyn Any + Send + Sync>;
     /// What came out of a run, by workload.
     Parts: Box<dyn Part>;
 }
@@ -64,4 +64,4 @@ macro_rules! shared {
     )+};
 }
 
-shared!(AllDraws, Stocks);
+shared!(AllDraws, Caches);

@@ -2,7 +2,7 @@
 //!
 //! The life of a workload follows that of a scenario. `Workload::read` reads its tables into a
 //! `Traffic`: who takes part. `Traffic::prepare` reads what it needs beside the scenario, and draws what
-//! differs from case to case: its `Draws`. `Draws::stock` computes what all runs of a plan share.
+//! differs from case to case: its `Draws`. `Draws::cache` computes what all runs of a plan share.
 //! `Traffic::start` starts its roles in a world; they are `Running` until `Running::end` collects
 //! their output, the workload's `Part` of the run's output. `Part::result` computes figures from
 //! it, and `TrafficReport` has the words, tables and charts of the report.
@@ -27,20 +27,20 @@ use airlane_report::model;
 
 pub use claim::ByMetric;
 pub use claim::{
-    AllKept, ClaimChapter, ClaimContext, ClaimRecord, ClaimRun, Compared, Kept, add_derived,
-    derived,
+    AllCachedMetrics, CachedMetrics, ClaimContext, ClaimRecord, ClaimRun, ClaimSection, Compared,
+    add_derived, derived,
 };
-pub use held::{AllDraws, Parts, Stocks};
+pub use held::{AllDraws, Caches, Parts};
 pub use metric::{Headline, InSweep};
 pub use metric::{Metric, Scope, Sense};
 pub use registry::{registry, traffic_of};
-pub use result::{ActorResult, Figure, Figures, RunResult, WayResult};
+pub use result::{ActorResult, DirectionResult, Figure, Figures, RunResult};
 
 use crate::common::Common;
 use crate::error::LabError;
 use crate::plan::{Plan, RunKey, Sources};
 use crate::results::Results;
-use crate::world::{FlowSample, Stage};
+use crate::world::{FlowSample, RunContext};
 use airlane_scenario::{ControllerConfig, Frame, Place, Reader, Scenario, SchemePart};
 
 /// Kind of traffic.
@@ -116,7 +116,7 @@ pub trait Traffic:
     ///
     /// # Errors
     /// A fault of the program.
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError>;
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError>;
 }
 
 /// Part that the traffic of a workload has in reports.
@@ -140,15 +140,15 @@ pub trait TrafficReport {
     }
 
     /// Its tables and charts, of at least one run.
-    fn chapter(&self, _results: &Results<'_>, _stocks: &Stocks) -> Chapter {
-        Chapter::default()
+    fn section(&self, _results: &Results<'_>, _stocks: &Caches) -> ReportSection {
+        ReportSection::default()
     }
 }
 
 /// Part that the traffic of a workload has in claims: metrics that the kernel cannot derive from those of runs.
 pub trait TrafficClaims {
     /// What it kept of a run for claims, as a journal has it; `None` if that is something else.
-    fn read_kept(&self, _json: serde_json::Value) -> Option<Kept> {
+    fn read_cached(&self, _json: serde_json::Value) -> Option<CachedMetrics> {
         None
     }
 
@@ -179,13 +179,13 @@ pub trait TrafficClaims {
     }
 
     /// The figures of that measure.
-    fn measure(&self, _measure: &str, _plan: &Plan, _stocks: &Stocks) -> Option<ByMetric> {
+    fn measure(&self, _measure: &str, _plan: &Plan, _stocks: &Caches) -> Option<ByMetric> {
         None
     }
 
     /// What a claim's page says of it, given its figures.
-    fn claim_chapter(&self, _compared: &Compared<'_>, _samples: &ByMetric) -> ClaimChapter {
-        ClaimChapter::default()
+    fn claim_section(&self, _compared: &Compared<'_>, _samples: &ByMetric) -> ClaimSection {
+        ClaimSection::default()
     }
 }
 
@@ -217,7 +217,7 @@ pub struct About {
 
 /// The tables and charts of a workload in a report.
 #[derive(Clone, Debug, Default)]
-pub struct Chapter {
+pub struct ReportSection {
     /// Tables.
     pub tables: Vec<model::Table>,
     /// Charts of dots.
@@ -235,15 +235,15 @@ pub trait Draws: Any + Debug + Send + Sync {
         String::new()
     }
 
-    /// All that [`Self::stock`] depends on, as text: plans that agree in it share a stock.
-    fn stock_key(&self, _plan: &Plan) -> String {
+    /// All that [`Self::cache`] depends on, as text: plans that agree in it share a cache.
+    fn cache_key(&self, _plan: &Plan) -> String {
         String::new()
     }
 
-    /// Checks what [`Self::stock`] checks of the input, without its work.
+    /// Checks what [`Self::cache`] checks of the input, without its work.
     ///
     /// # Errors
-    /// As [`Self::stock`], of the input.
+    /// As [`Self::cache`], of the input.
     fn check(&self, _plan: &Plan) -> Result<(), InputError> {
         Ok(())
     }
@@ -252,7 +252,7 @@ pub trait Draws: Any + Debug + Send + Sync {
     ///
     /// # Errors
     /// If what was read does not go together with the scenario.
-    fn stock(&self, _plan: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
+    fn cache(&self, _plan: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
         Ok(Arc::new(()))
     }
 
@@ -308,7 +308,7 @@ pub trait Part: Any + Debug + Send + Sync {
     fn result(&self, run: &Ended<'_>) -> PartResult;
 
     /// What claims need of it beside the figures.
-    fn keep(&self, _run: &ClaimContext<'_>) -> Option<Kept> {
+    fn keep(&self, _run: &ClaimContext<'_>) -> Option<CachedMetrics> {
         None
     }
 

@@ -19,7 +19,7 @@ pub fn registry(workloads: impl IntoIterator<Item = &'static dyn Workload>) -> R
 
 /// Traffic of a scenario, by workload.
 pub fn traffic_of(scenario: &Scenario) -> impl Iterator<Item = &Arc<dyn Traffic>> {
-    scenario.casts.iter().filter_map(|participants| {
+    scenario.participants.iter().filter_map(|participants| {
         let held: &dyn Any = &**participants;
         held.downcast_ref::<Held>().map(|held| &held.0)
     })

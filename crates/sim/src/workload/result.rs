@@ -103,12 +103,12 @@ pub struct RunResult {
     /// What was measured of each direction of each access, where there are several accesses; of
     /// the only access's way down it is among `figures`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<WayResult>,
+    pub ways: Vec<DirectionResult>,
 }
 
 /// What was measured of one direction of an access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WayResult {
+pub struct DirectionResult {
     /// Its name: the access and, behind a dot, the direction.
     pub name: String,
     /// Its figures.

@@ -41,7 +41,7 @@ pub struct AirOutput {
     /// The length of a bin.
     pub bin: Duration,
     /// Who used it: down before up, station by station.
-    pub ways: Vec<AirWay>,
+    pub ways: Vec<AirDirection>,
     /// The stretch whose attempts follow; empty if the run ended before it.
     pub stretch: (Time, Time),
     /// The attempts in it in the order of their ends, each with the number of its way.
@@ -66,7 +66,7 @@ impl AirStep {
 
 /// The use of the air by the packets of one station in one direction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AirWay {
+pub struct AirDirection {
     /// The number of its entry in [`RunOutput::ways`](super::RunOutput).
     pub way: usize,
     /// The number of the place whose host the station is, over all workloads.
@@ -143,7 +143,12 @@ impl AirWatch {
             }
             watch.by_port[port] = Some(watch.output.ways.len());
             let (place, direction) = (on_air.place, way.carrier.direction);
-            watch.output.ways.push(AirWay { way: number, place, direction, bins: Vec::new() });
+            watch.output.ways.push(AirDirection {
+                way: number,
+                place,
+                direction,
+                bins: Vec::new(),
+            });
         }
         let mut watches: Vec<Self> = watches.into_iter().map(|(_, watch)| watch).collect();
         for watch in &mut watches {

@@ -2,11 +2,11 @@
 
 mod air;
 mod air_capture;
+mod caches;
 mod network;
 mod oracle;
 mod output;
-mod stage;
-mod stocks;
+mod run_context;
 mod tap;
 mod wifi;
 
@@ -21,13 +21,13 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
-pub use air::{AirOutput, AirStep, AirWay, HeldAir};
+pub use air::{AirDirection, AirOutput, AirStep, HeldAir};
+pub use caches::Caches;
+pub use caches::SharedCaches;
 pub use network::of_way;
 pub use oracle::OracleLink;
-pub use output::{FlowSample, LinkSampleRow, RunOutput, WayAir, WayOutput};
-pub use stage::{OnAir, Pair, Stage};
-pub use stocks::SharedStocks;
-pub use stocks::Stocks;
+pub use output::{DirectionOutput, FlowSample, LinkSampleRow, RunOutput, WayAir};
+pub use run_context::{OnAir, Pair, RunContext};
 pub use tap::Tap;
 
 use crate::common::Captures;
@@ -120,7 +120,7 @@ impl fmt::Debug for ReportHook {
 /// node that loses packets.
 pub fn run(
     plan: &Plan,
-    stocks: &Stocks,
+    caches: &Caches,
     key: RunKey,
     options: &Options,
     ticket: &Ticket<'_>,
@@ -139,16 +139,16 @@ pub fn run(
 
     let mut world = World::new(seed, network);
     world.stop_on(ticket.stop.flag());
-    let of_run = (plan, stocks, key, seed);
-    let mut stage =
-        Stage::new(of_run, options, &mut world, hosts.as_slice(), air_captures.as_mut())?;
-    let Some(clock) = stage.clock() else {
+    let of_run = (plan, caches, key, seed);
+    let mut context =
+        RunContext::new(of_run, options, &mut world, hosts.as_slice(), air_captures.as_mut())?;
+    let Some(clock) = context.clock() else {
         return Err(LabError::fault("a world without hosts"));
     };
     let running: Vec<Box<dyn Running>> =
-        traffic_of(&plan.scenario).map(|c| c.start(&mut stage)).collect::<Result<_, _>>()?;
-    let end = stage.end;
-    let endpoints = stage.into_endpoints();
+        traffic_of(&plan.scenario).map(|c| c.start(&mut context)).collect::<Result<_, _>>()?;
+    let end = context.end;
+    let endpoints = context.into_endpoints();
     let settled = (Time::ZERO + options.settle).min(end);
     let stats = |world: &World, at| -> Vec<Option<LinkStats>> {
         let network = world.network();
@@ -196,7 +196,7 @@ pub fn run(
     let ways = ways.filter_map(|((way, charged), (before, after))| {
         let (network::Measured { access, carrier, .. }, after) = (way, after?);
         let air = way_air(charged, if before.is_some() { settled } else { Time::ZERO });
-        Some(WayOutput {
+        Some(DirectionOutput {
             access,
             direction: carrier.direction,
             report: before.map_or_else(|| after.report(), |before| after.since(&before)),

@@ -34,12 +34,12 @@ pub(super) struct Measured {
     /// Where in the network.
     pub(super) carrier: Carrier,
     /// The air that it is on, if it is one of a WiFi.
-    pub(super) on_air: Option<OnAirWay>,
+    pub(super) on_air: Option<OnAirDirection>,
 }
 
 /// A way that crosses the air of a WiFi.
 #[derive(Clone, Debug)]
-pub(super) struct OnAirWay {
+pub(super) struct OnAirDirection {
     /// The air.
     pub(super) air: Air,
     /// The access that is the access point.
@@ -74,7 +74,7 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
     // Each of them was added.
     let built: Vec<AccessId> = built.into_iter().flatten().collect();
     let mut pairs = Vec::new();
-    for place in scenario.casts.iter().flat_map(|cast| cast.places()) {
+    for place in scenario.participants.iter().flat_map(|traffic| traffic.places()) {
         let server = topology.add_server();
         let at: Vec<AccessId> = place.at.iter().map(|i| built[*i]).collect();
         let client = topology.add_client(&at);
@@ -92,7 +92,7 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
                 .find_map(|(place, (at, address))| {
                     let (air, station) = topology.station(*at, *address)?;
                     let port = Air::port(station, carrier.direction);
-                    (port == carrier.port).then(|| OnAirWay {
+                    (port == carrier.port).then(|| OnAirDirection {
                         air,
                         access: point.name.clone(),
                         place,

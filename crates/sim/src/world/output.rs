@@ -21,7 +21,7 @@ pub struct RunOutput {
     pub parts: Parts,
     /// Every direction of every access, in the order of the scenario, down before up; empty if
     /// it was not measured.
-    pub ways: Vec<WayOutput>,
+    pub ways: Vec<DirectionOutput>,
     /// Who held the air of each WiFi.
     pub airs: Vec<AirOutput>,
     /// Hash over what happened to every packet; `None` of what was measured elsewhere than in the
@@ -34,7 +34,7 @@ pub struct RunOutput {
 impl RunOutput {
     /// The way down of the only access. `None` if there are several, if it is air, or if it was not
     /// measured.
-    pub fn bottleneck(&self) -> Option<&WayOutput> {
+    pub fn bottleneck(&self) -> Option<&DirectionOutput> {
         let mut down = self.ways.iter().filter(|way| way.direction == Direction::Down);
         down.next().filter(|way| down.next().is_none() && way.air.is_none())
     }
@@ -42,7 +42,7 @@ impl RunOutput {
 
 /// One direction of an access.
 #[derive(Clone, Debug)]
-pub struct WayOutput {
+pub struct DirectionOutput {
     /// The access.
     pub access: String,
     /// The direction.
@@ -57,7 +57,7 @@ pub struct WayOutput {
     pub air: Option<WayAir>,
 }
 
-impl WayOutput {
+impl DirectionOutput {
     /// The share of the time that its packets are charged with the air for, from
     /// [`Options::settle`](super::Options) to the end. `None` of what crosses no air.
     pub fn air_share(&self) -> Option<f64> {

@@ -74,7 +74,7 @@ fn datagrams(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
 
 /// An oracle knows one link, and nothing of what others put into its queue.
 fn oracle(scheme: &Scheme, transfers: &Transfers, scenario: &Scenario) -> Result<(), InputError> {
-    let users: usize = scenario.casts.iter().map(|cast| cast.places().len()).sum();
+    let users: usize = scenario.participants.iter().map(|traffic| traffic.places().len()).sum();
     let Some(transfer) = transfers.0.first() else { return Ok(()) };
     if users != 1 {
         let found = format!("{users} use the network");

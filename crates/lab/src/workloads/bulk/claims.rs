@@ -4,7 +4,7 @@ use airlane_quality::stats;
 use serde::{Deserialize, Serialize};
 
 use super::{NAME, Output, Transfer, TransferEnd, TransferOutput, Transfers};
-use airlane_sim::workload::{ClaimContext, ClaimRun, Kept, Metric, Sense};
+use airlane_sim::workload::{CachedMetrics, ClaimContext, ClaimRun, Metric, Sense};
 use airlane_sim::world::{AirStep, FlowSample};
 
 /// From so long after a start on all shall be equal.
@@ -49,11 +49,11 @@ fn word(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
-pub(super) fn run_metrics(cast: &Transfers) -> Vec<Metric> {
-    if cast.0.is_empty() {
+pub(super) fn run_metrics(traffic: &Transfers) -> Vec<Metric> {
+    if traffic.0.is_empty() {
         return Vec::new();
     }
-    let of_groups = cast.0.iter().flat_map(|transfer| {
+    let of_groups = traffic.0.iter().flat_map(|transfer| {
         let group = word(&transfer.name);
         OF_GROUP
             .map(|(metric, unit, sense)| Metric::of_run(format!("{group}_{metric}"), unit, sense))
@@ -67,7 +67,11 @@ pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
     of.0.iter().find(|(name, _)| name == metric)?.1
 }
 
-pub(super) fn keep(groups: &[Transfer], output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
+pub(super) fn keep(
+    groups: &[Transfer],
+    output: &Output,
+    run: &ClaimContext<'_>,
+) -> Option<CachedMetrics> {
     let mut figures = Vec::new();
     for transfer in groups {
         let group = word(&transfer.name);
@@ -98,7 +102,7 @@ pub(super) fn keep(groups: &[Transfer], output: &Output, run: &ClaimContext<'_>)
         };
         figures.push((metric.to_owned(), figure));
     }
-    Some(Kept::new(NAME, Of(figures)))
+    Some(CachedMetrics::new(NAME, Of(figures)))
 }
 
 /// Whether it is what is behind the name of one of several: `.2`.

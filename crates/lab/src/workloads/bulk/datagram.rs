@@ -14,7 +14,7 @@ use super::oracle::{Oracle, Unheld};
 use super::roles::Received;
 use super::{Transfer, TransferEnd, Transport, sprout};
 use airlane_sim::LabError;
-use airlane_sim::world::{FlowSample, OracleLink, Pair, Stage, Tap};
+use airlane_sim::world::{FlowSample, OracleLink, Pair, RunContext, Tap};
 
 /// The port of both ends.
 const PORT: u16 = 5006;
@@ -39,7 +39,7 @@ pub(super) fn start(
     transport: Transport,
     transfer: &Transfer,
     pair: &Pair,
-    stage: &mut Stage<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Started, LabError> {
     let fault = |e: std::io::Error| LabError::fault(format!("{}: {e}", transfer.name));
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(fault);
@@ -47,26 +47,26 @@ pub(super) fn start(
     let receiver_at = SocketAddr::new(pair.from[0], PORT);
     let begin = Time::ZERO + transfer.start;
     let until = match transfer.until {
-        TransferEnd::At(at) => (Time::ZERO + at).min(stage.end),
-        TransferEnd::Run | TransferEnd::Bytes(_) => stage.end,
+        TransferEnd::At(at) => (Time::ZERO + at).min(context.end),
+        TransferEnd::Run | TransferEnd::Bytes(_) => context.end,
     };
     let (from, to) = (bind(&pair.server, sender_at)?, bind(&pair.client, receiver_at)?);
     let ends = Ends { from, to, sender_at, receiver_at, begin, until };
-    let payload = stage.scenario().transport.payload_bytes;
+    let payload = context.scenario().transport.payload_bytes;
     let oracle = |periods_late| -> Result<Oracle, LabError> {
-        let rtt = transfer.rtt.unwrap_or(stage.scenario().network.rtt);
-        let link = OracleLink::of(stage.plan, stage.key, transfer.at[0], rtt)?;
+        let rtt = transfer.rtt.unwrap_or(context.scenario().network.rtt);
+        let link = OracleLink::of(context.plan, context.key, transfer.at[0], rtt)?;
         Ok(Oracle::new(&link, payload, (begin, until), periods_late))
     };
     match transport {
-        Transport::Sprout => Ok(sprout::start(ends, pair, stage)),
-        Transport::Oracle => Ok(run(ends, pair, stage, Box::new(Unheld), oracle(0)?)),
-        Transport::OracleStale => Ok(run(ends, pair, stage, Box::new(Unheld), oracle(1)?)),
+        Transport::Sprout => Ok(sprout::start(ends, pair, context)),
+        Transport::Oracle => Ok(run(ends, pair, context, Box::new(Unheld), oracle(0)?)),
+        Transport::OracleStale => Ok(run(ends, pair, context, Box::new(Unheld), oracle(1)?)),
         Transport::Quic | Transport::Datagrams => {
-            let control = transfer.control.as_ref().unwrap_or(&stage.scheme().control);
-            let seed: Seed = stage.seed.split("datagrams").split(&transfer.name);
+            let control = transfer.control.as_ref().unwrap_or(&context.scheme().control);
+            let seed: Seed = context.seed.split("datagrams").split(&transfer.name);
             let controller = control.build(begin, payload, seed);
-            Ok(run(ends, pair, stage, controller, Backlog))
+            Ok(run(ends, pair, context, controller, Backlog))
         }
     }
 }
@@ -75,15 +75,15 @@ pub(super) fn start(
 fn run(
     ends: Ends,
     pair: &Pair,
-    stage: &Stage<'_>,
+    context: &RunContext<'_>,
     controller: Box<dyn Controller>,
     source: impl Source + 'static,
 ) -> Started {
     let Ends { from, to, sender_at, receiver_at, begin, until } = ends;
-    let transport = stage.scenario().transport;
+    let transport = context.scenario().transport;
     let payload_bytes = u16::try_from(transport.payload_bytes).unwrap_or(u16::MAX);
     let handle = Handle::new(begin, Config { payload_bytes, controller, ecn: transport.ecn });
-    let tap = stage.tap(pair);
+    let tap = context.tap(pair);
     let (seen, clock) = (handle.clone(), pair.server.clone());
     tap.connect_to(move || {
         let at = clock.now();

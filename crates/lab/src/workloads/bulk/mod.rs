@@ -27,11 +27,11 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ActorResult, Chapter, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow, Headline,
-    Kept, Metric, NoDraws, Part, PartResult, Running, Sense, Stocks, Traffic, TrafficClaims,
-    TrafficReport, Workload,
+    About, ActorResult, CachedMetrics, Caches, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow,
+    Headline, Metric, NoDraws, Part, PartResult, ReportSection, Running, Sense, Traffic,
+    TrafficClaims, TrafficReport, Workload,
 };
-use airlane_sim::world::{FlowSample, RunOutput, Stage};
+use airlane_sim::world::{FlowSample, RunContext, RunOutput};
 
 pub use report::on_transfers;
 
@@ -171,7 +171,7 @@ pub enum TransferEnd {
 impl Transfers {
     /// The transfers of a scenario.
     pub fn of(scenario: &Scenario) -> &[Transfer] {
-        scenario.casts.of::<Self>().map_or(&[], |transfers| &transfers.0)
+        scenario.participants.of::<Self>().map_or(&[], |transfers| &transfers.0)
     }
 
     /// Each transfer with its name.
@@ -231,8 +231,8 @@ impl Traffic for Transfers {
         Ok(Arc::new(NoDraws))
     }
 
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-        roles::start(self, stage)
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, context)
     }
 }
 
@@ -249,9 +249,9 @@ impl TrafficReport for Transfers {
         Some(report::verdict(self, results))
     }
 
-    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
+    fn section(&self, results: &Results<'_>, _: &Caches) -> ReportSection {
         let curves = over_time::curves(self, results);
-        Chapter { curves, ..report::chapter(results) }
+        ReportSection { curves, ..report::section(results) }
     }
 }
 
@@ -260,8 +260,8 @@ impl TrafficClaims for Transfers {
         claims::run_metrics(self)
     }
 
-    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
-        Kept::read::<claims::Of>(NAME, json)
+    fn read_cached(&self, json: serde_json::Value) -> Option<CachedMetrics> {
+        CachedMetrics::read::<claims::Of>(NAME, json)
     }
 
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
@@ -354,7 +354,7 @@ impl Part for Output {
         flows.collect()
     }
 
-    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<CachedMetrics> {
         claims::keep(Transfers::of(&run.plan.scenario), self, run)
     }
 

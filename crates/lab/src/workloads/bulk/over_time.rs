@@ -27,10 +27,10 @@ pub(super) fn samples(of: &[FlowSample]) -> Vec<(&'static str, Vec<f64>)> {
 }
 
 /// The charts: of the first run under each scheme, if one transfer alone uses one access.
-pub(super) fn curves(cast: &Transfers, results: &Results<'_>) -> Vec<XyGroup> {
+pub(super) fn curves(traffic: &Transfers, results: &Results<'_>) -> Vec<XyGroup> {
     let scenario = &results.plan.scenario;
-    let users: usize = scenario.casts.iter().map(|cast| cast.places().len()).sum();
-    let [transfer] = cast.0.as_slice() else { return Vec::new() };
+    let users: usize = scenario.participants.iter().map(|traffic| traffic.places().len()).sum();
+    let [transfer] = traffic.0.as_slice() else { return Vec::new() };
     let [access] = transfer.at.as_slice() else { return Vec::new() };
     if users != 1 || scenario.network.accesses[*access].behind.is_some() {
         return Vec::new();

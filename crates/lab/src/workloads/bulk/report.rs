@@ -3,11 +3,11 @@
 use airlane_report::model::{Better, Column, Table};
 
 use super::{NAME, Transfers};
-use airlane_judge::story::words::{count, list, sentence};
-use airlane_judge::story::{cell, over};
+use airlane_judge::reporting::words::{count, list, sentence};
+use airlane_judge::reporting::{cell, over};
 use airlane_sim::Results;
 use airlane_sim::Samples;
-use airlane_sim::workload::{About, Chapter, Headline, InSweep, RunResult};
+use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
 
 /// Goodput of each transfer, bits/s; `None` if one has none.
 fn goodput(run: &RunResult) -> Option<Vec<f64>> {
@@ -52,7 +52,7 @@ pub(super) fn headlines() -> Vec<Headline> {
 }
 
 /// A table with a row per transfer and scheme.
-pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+pub(super) fn section(results: &Results<'_>) -> ReportSection {
     let columns = vec![
         Column::text("Transfer").merged(),
         Column::text("Scheme"),
@@ -69,7 +69,7 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
         }
     }
     let tables = std::iter::once(table).chain(waits(results));
-    Chapter { tables: tables.collect(), ..Chapter::default() }
+    ReportSection { tables: tables.collect(), ..ReportSection::default() }
 }
 
 /// A table with a row per scheme, of one transfer at the only link: what of it was used, and how long

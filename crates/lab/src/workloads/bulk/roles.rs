@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers, Transport, datagram};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::{OnAir, Pair, Stage, Tap};
+use airlane_sim::world::{OnAir, Pair, RunContext, Tap};
 
 /// A connection that ended.
 pub(super) struct Received {
@@ -40,29 +40,32 @@ struct Started {
 /// Transfers that run.
 struct Roles(Vec<Started>);
 
-pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-    let transport = Transport::of(stage.scheme());
+pub(super) fn start(
+    traffic: &Transfers,
+    context: &mut RunContext<'_>,
+) -> Result<Box<dyn Running>, LabError> {
+    let transport = Transport::of(context.scheme());
     let mut roles = Vec::new();
-    for (transfer, name) in cast.each() {
-        let attached = stage.attach()?;
+    for (transfer, name) in traffic.each() {
+        let attached = context.attach()?;
         // The air is the station's, whichever way it goes.
         let air = attached.air.clone();
-        let control = transfer.control.as_ref().unwrap_or(&stage.scheme().control);
+        let control = transfer.control.as_ref().unwrap_or(&context.scheme().control);
         let pair = match transfer.is_upload {
             true => attached.turned(control.takes_reports()),
             false => attached,
         };
         if transport != Transport::Quic {
             let start = Time::ZERO + transfer.start;
-            let (ended, tap) = datagram::start(transport, transfer, &pair, stage)?;
+            let (ended, tap) = datagram::start(transport, transfer, &pair, context)?;
             let connections = vec![Fetching { name: name.clone(), ended, tap }];
             roles.push(Started { name, start, connections, air });
             continue;
         }
-        let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, stage.tap(&pair))).collect();
-        let listen = stage.server(&pair, bulk::sender(stage.transport(control)))?;
+        let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, context.tap(&pair))).collect();
+        let listen = context.server(&pair, bulk::sender(context.transport(control)))?;
         let seen: Vec<_> =
-            taps.iter().map(|(ip, tap)| (*ip, stage.sender_seen(&pair, tap))).collect();
+            taps.iter().map(|(ip, tap)| (*ip, context.sender_seen(&pair, tap))).collect();
         let connected = move |connection: &Connection, control: &ControlHandle| {
             let from = connection.remote_addr().map(|address| address.ip());
             if let Some((_, seen)) = seen.iter().find(|(ip, _)| Some(*ip) == from) {
@@ -76,9 +79,9 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
         for ((ip, tap), access) in taps.into_iter().zip(&transfer.at) {
             let name = match transfer.at.len() {
                 1 => name.clone(),
-                _ => format!("{name}.{}", stage.scenario().network.accesses[*access].name),
+                _ => format!("{name}.{}", context.scenario().network.accesses[*access].name),
             };
-            let ended = fetch(transfer, stage, &pair, ip)?;
+            let ended = fetch(transfer, context, &pair, ip)?;
             connections.push(Fetching { name, ended, tap });
         }
         let start = Time::ZERO + transfer.start;
@@ -90,13 +93,13 @@ pub(super) fn start(cast: &Transfers, stage: &mut Stage<'_>) -> Result<Box<dyn R
 /// Starts the receiver of a connection from `ip`, an address of the client.
 fn fetch(
     transfer: &Transfer,
-    stage: &mut Stage<'_>,
+    context: &mut RunContext<'_>,
     pair: &Pair,
     ip: IpAddr,
 ) -> Result<oneshot::Receiver<Received>, LabError> {
-    let caller = stage.client_at(pair, ip, bulk::receiver(stage.client_transport()))?;
+    let caller = context.client_at(pair, ip, bulk::receiver(context.client_transport()))?;
     let (done, ended) = oneshot::channel();
-    let (begin, clock, end) = (Time::ZERO + transfer.start, pair.client.clone(), stage.end);
+    let (begin, clock, end) = (Time::ZERO + transfer.start, pair.client.clone(), context.end);
     let (bytes, until) = match transfer.until {
         TransferEnd::Run => (0, end),
         TransferEnd::At(at) => (0, (Time::ZERO + at).min(end)),

@@ -13,19 +13,19 @@ use tokio::sync::oneshot;
 
 use super::datagram::{Ends, Started};
 use super::roles::Received;
-use airlane_sim::world::{FlowSample, Pair, Stage};
+use airlane_sim::world::{FlowSample, Pair, RunContext};
 
 /// Starts both ends.
-pub(super) fn start(ends: Ends, pair: &Pair, stage: &Stage<'_>) -> Started {
+pub(super) fn start(ends: Ends, pair: &Pair, context: &RunContext<'_>) -> Started {
     let Ends { from, to, sender_at, receiver_at, begin, until } = ends;
     let sprout = SproutConfig::default();
     let config = || Config {
-        packet_bytes: stage.scenario().transport.payload_bytes as usize
+        packet_bytes: context.scenario().transport.payload_bytes as usize
             + usize::from(IP_UDP_HEADER_BYTES),
         ..Config::new(Estimator::Sprout(sprout))
     };
     let (sender, receiver) = (config(), config());
-    let (stats, tap) = (sender.stats.clone(), stage.tap(pair));
+    let (stats, tap) = (sender.stats.clone(), context.tap(pair));
     let got = Arc::new(bulk::Received::default());
     let (clock, came) = (pair.server.clone(), got.clone());
     tap.connect_to(move || {

@@ -31,8 +31,8 @@ fn edge(name: &str) -> String {
 }
 
 /// The figures of draws.
-pub(super) fn of_draws(cast: &Streams, compared: &Compared<'_>) -> ByMetric {
-    let Some(stream) = cast.0.first() else { return ByMetric::new() };
+pub(super) fn of_draws(traffic: &Streams, compared: &Compared<'_>) -> ByMetric {
+    let Some(stream) = traffic.0.first() else { return ByMetric::new() };
     let value = |run: &ClaimRun, metric: &str| {
         let first = run.result.of(NAME).next();
         first.and_then(|stream| stream.value(metric)).unwrap_or(f64::NAN)

@@ -7,7 +7,7 @@ use airlane_media::layers::{LayerContent, LayeredVideo};
 use rand::RngExt;
 
 use super::{Entry, NAME, OfScheme, Streams, Transport, Video};
-use airlane_judge::story::words::file_name;
+use airlane_judge::reporting::words::file_name;
 use airlane_scenario::{Scenario, Word};
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey, Sources};
@@ -34,15 +34,15 @@ struct Read(Option<Content>);
 
 impl Drawn {
     pub(super) fn read(
-        cast: &Streams,
+        traffic: &Streams,
         scenario: &Scenario,
         common: &Common<'_>,
         sources: &mut Sources,
     ) -> Result<Self, InputError> {
-        if cast.0.is_empty() {
+        if traffic.0.is_empty() {
             return Ok(Self { content: None, draws: Vec::new() });
         }
-        carried(cast, scenario)?;
+        carried(traffic, scenario)?;
         // One command has one content.
         let kept = &mut sources.kept::<Read>().0;
         let content = match kept.take() {
@@ -58,7 +58,7 @@ impl Drawn {
         let content = kept.insert(content).clone();
         let draw = |number: usize| {
             let seed = Seed(scenario.cases.seed).split(NAME).index(number as u64);
-            cast.each().map(|(s, name)| chosen(s, &name, &content.clips, seed)).collect()
+            traffic.each().map(|(s, name)| chosen(s, &name, &content.clips, seed)).collect()
         };
         let draws = (0..scenario.cases.count).map(draw).collect::<Result<_, _>>()?;
         Ok(Self { content: Some(content), draws })
@@ -80,10 +80,10 @@ impl Drawn {
 }
 
 /// Whether every scheme carries what the streams are.
-fn carried(cast: &Streams, scenario: &Scenario) -> Result<(), InputError> {
+fn carried(traffic: &Streams, scenario: &Scenario) -> Result<(), InputError> {
     for scheme in &scenario.schemes {
         let transport = scheme.parts.of::<OfScheme>().map_or(Transport::default(), |s| s.transport);
-        if let Some(stream) = cast.0.iter().find(|stream| !transport.carries(stream.video)) {
+        if let Some(stream) = traffic.0.iter().find(|stream| !transport.carries(stream.video)) {
             let found = format!("found {} of \"{}\"", stream.name, stream.video.word());
             let expected = format!(
                 "scheme {} has live_transport = \"{}\", which does not carry it",

@@ -26,10 +26,11 @@ use airlane_sim::Results;
 use airlane_sim::identity;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ByMetric, Chapter, ClaimRun, Compared, Draws, Ended, Flow, Headline, Metric, OverTime,
-    Part, PartResult, Running, Sense, Stocks, Traffic, TrafficClaims, TrafficReport, Workload,
+    About, ByMetric, Caches, ClaimRun, Compared, Draws, Ended, Flow, Headline, Metric, OverTime,
+    Part, PartResult, ReportSection, Running, Sense, Traffic, TrafficClaims, TrafficReport,
+    Workload,
 };
-use airlane_sim::world::{FlowSample, Stage};
+use airlane_sim::world::{FlowSample, RunContext};
 
 /// The name of the workload.
 const NAME: &str = "live";
@@ -292,8 +293,8 @@ impl Traffic for Streams {
         Ok(Arc::new(drawn::Drawn::read(self, scenario, common, sources)?))
     }
 
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-        roles::start(self, stage)
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, context)
     }
 }
 
@@ -310,8 +311,8 @@ impl TrafficReport for Streams {
         report::verdict(results)
     }
 
-    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
-        report::chapter(results)
+    fn section(&self, results: &Results<'_>, _: &Caches) -> ReportSection {
+        report::section(results)
     }
 }
 

@@ -3,11 +3,11 @@
 use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
 
 use super::{NAME, Streams};
-use airlane_judge::story::words::{count, list};
-use airlane_judge::story::{cell, over};
+use airlane_judge::reporting::words::{count, list};
+use airlane_judge::reporting::{cell, over};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{About, Chapter, Headline, InSweep, RunResult};
+use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
 
 /// The mean of a figure over the streams of a run.
 fn mean(run: &RunResult, metric: &str) -> Option<f64> {
@@ -78,7 +78,7 @@ pub(super) fn headlines() -> Vec<Headline> {
 }
 
 /// A table with a row per stream and scheme, and how latency and age are distributed.
-pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+pub(super) fn section(results: &Results<'_>) -> ReportSection {
     let columns = vec![
         Column::text("Stream").merged(),
         Column::text("Scheme"),
@@ -123,7 +123,7 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
         cdf(results, "latency_s", "Latency of frames", "latency"),
         cdf(results, "age_s", "Age of the picture", "age"),
     ];
-    Chapter { tables: vec![table], cdfs, ..Chapter::default() }
+    ReportSection { tables: vec![table], cdfs, ..ReportSection::default() }
 }
 
 fn cdf(results: &Results<'_>, samples: &'static str, title: &str, axis: &str) -> Cdf {

@@ -13,7 +13,7 @@ use airlane_viewport::{
     TileContent, Tiling,
 };
 
-use airlane_judge::story::words::file_name;
+use airlane_judge::reporting::words::file_name;
 use airlane_sim::identity;
 
 /// Moments of a GoP at which viewports are taken.

@@ -9,12 +9,12 @@ use rand::RngExt;
 
 use super::content::{Content, Watched};
 use super::{Entry, NAME, Sessions};
-use airlane_judge::story::words::file_name;
+use airlane_judge::reporting::words::file_name;
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::plan::{Plan, RunKey, Sources};
-use airlane_sim::workload::{Draws, Stocks};
+use airlane_sim::workload::{Caches, Draws};
 
 /// A title and a head of it, by their places.
 type Chosen = (usize, usize);
@@ -29,20 +29,20 @@ pub(super) struct Drawn {
 }
 
 /// What all runs of a plan share: what is watched, by title and head.
-pub(super) struct Stock(BTreeMap<Chosen, Arc<Watched>>);
+pub(super) struct Cache(BTreeMap<Chosen, Arc<Watched>>);
 
-impl Stock {
+impl Cache {
     /// What a session of a case watches.
     pub(super) fn watched(
-        stocks: &Stocks,
+        caches: &Caches,
         plan: &Plan,
         case: usize,
         session: usize,
     ) -> Arc<Watched> {
         let drawn = plan.draws.of::<Drawn>().expect("a plan with sessions has drawn");
         let chosen = drawn.draws[plan.cases[case].draw][session];
-        let stock = stocks.of::<Self>().expect("a plan with sessions has a stock");
-        stock.0[&chosen].clone()
+        let cache = caches.of::<Self>().expect("a plan with sessions has a stock");
+        cache.0[&chosen].clone()
     }
 }
 
@@ -52,12 +52,12 @@ struct Read(Option<Content>);
 
 impl Drawn {
     pub(super) fn read(
-        cast: &Sessions,
+        traffic: &Sessions,
         scenario: &Scenario,
         common: &Common<'_>,
         sources: &mut Sources,
     ) -> Result<Self, InputError> {
-        if cast.0.is_empty() {
+        if traffic.0.is_empty() {
             return Ok(Self { content: None, draws: Vec::new() });
         }
         // One command has one content.
@@ -69,7 +69,7 @@ impl Drawn {
         let content = kept.insert(content).clone();
         let draw = |number: usize| {
             let seed = Seed(scenario.cases.seed).split(NAME).index(number as u64);
-            cast.0.iter().map(|session| chosen(session, &content, seed)).collect()
+            traffic.0.iter().map(|session| chosen(session, &content, seed)).collect()
         };
         let draws = (0..scenario.cases.count).map(draw).collect::<Result<_, _>>()?;
         Ok(Self { content: Some(content), draws })
@@ -113,12 +113,12 @@ impl Draws for Drawn {
         format!("{names:?} {:016x}", content.hash)
     }
 
-    fn stock_key(&self, _: &Plan) -> String {
+    fn cache_key(&self, _: &Plan) -> String {
         let hash = self.content.as_ref().map(|content| content.hash);
         format!("{:?} {hash:?}", self.draws)
     }
 
-    fn stock(&self, _: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
+    fn cache(&self, _: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
         let mut watched = BTreeMap::new();
         if let Some(content) = &self.content {
             let mut audiences = BTreeMap::new();
@@ -129,7 +129,7 @@ impl Draws for Drawn {
                 watched.entry(chosen).or_insert_with(of);
             }
         }
-        Ok(Arc::new(Stock(watched)))
+        Ok(Arc::new(Cache(watched)))
     }
 
     fn content_name(&self) -> Option<String> {

@@ -28,10 +28,10 @@ use airlane_sim::Results;
 use airlane_sim::identity;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, Chapter, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, Running,
-    Sense, Stocks, Traffic, TrafficClaims, TrafficReport, Workload,
+    About, Caches, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, ReportSection,
+    Running, Sense, Traffic, TrafficClaims, TrafficReport, Workload,
 };
-use airlane_sim::world::{FlowSample, Stage};
+use airlane_sim::world::{FlowSample, RunContext};
 
 /// The name of the workload.
 const NAME: &str = "tiles";
@@ -199,8 +199,8 @@ impl Traffic for Sessions {
         Ok(Arc::new(drawn::Drawn::read(self, scenario, common, sources)?))
     }
 
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-        roles::start(self, stage)
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, context)
     }
 }
 
@@ -217,8 +217,8 @@ impl TrafficReport for Sessions {
         report::verdict(results)
     }
 
-    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
-        report::chapter(results)
+    fn section(&self, results: &Results<'_>, _: &Caches) -> ReportSection {
+        report::section(results)
     }
 }
 

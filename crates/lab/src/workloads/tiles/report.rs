@@ -3,11 +3,11 @@
 use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
 
 use super::{NAME, Sessions};
-use airlane_judge::story::words::{count, list};
-use airlane_judge::story::{cell, over};
+use airlane_judge::reporting::words::{count, list};
+use airlane_judge::reporting::{cell, over};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{About, Chapter, Headline, InSweep, RunResult};
+use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
 
 /// The mean of a figure over the sessions of a run.
 fn mean(run: &RunResult, metric: &str) -> Option<f64> {
@@ -78,7 +78,7 @@ pub(super) fn headlines() -> Vec<Headline> {
 }
 
 /// A table with a row per session or radio and scheme, and how quality is distributed over GoPs.
-pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+pub(super) fn section(results: &Results<'_>) -> ReportSection {
     let columns = vec![
         Column::text("Viewer, radio").merged(),
         Column::text("Scheme"),
@@ -109,7 +109,7 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
             ]);
         }
     }
-    Chapter { tables: vec![table], cdfs: vec![by_gop(results)], ..Chapter::default() }
+    ReportSection { tables: vec![table], cdfs: vec![by_gop(results)], ..ReportSection::default() }
 }
 
 fn by_gop(results: &Results<'_>) -> Cdf {

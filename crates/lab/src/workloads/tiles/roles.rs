@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::content::Watched;
-use super::drawn::Stock;
+use super::drawn::Cache;
 use super::{Entry, NAME, OfScheme, Output, RadioOutput, SessionOutput, Sessions};
 use crate::multipath::{Ends, Opener, Radio, Sites};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::Stage;
+use airlane_sim::world::RunContext;
 
 /// What a session takes beside its GoPs, in GoPs: to connect, and to show the last.
 const BESIDE: f64 = 2.0;
@@ -61,25 +61,32 @@ impl<T> Noted<T> {
 /// Sessions that run.
 struct Roles(Vec<Started>);
 
-pub(super) fn start(cast: &Sessions, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-    let all = cast.0.iter().enumerate();
+pub(super) fn start(
+    traffic: &Sessions,
+    context: &mut RunContext<'_>,
+) -> Result<Box<dyn Running>, LabError> {
+    let all = traffic.0.iter().enumerate();
     let roles: Result<Vec<_>, _> =
-        all.map(|(number, session)| start_one(session, number, stage)).collect();
+        all.map(|(number, session)| start_one(session, number, context)).collect();
     Ok(Box::new(Roles(roles?)))
 }
 
-fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<Started, LabError> {
-    let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
-    let watched = Stock::watched(stage.stocks, stage.plan, stage.key.case, number);
-    let control = session.control.as_ref().unwrap_or(&stage.scheme().control);
+fn start_one(
+    session: &Entry,
+    number: usize,
+    context: &mut RunContext<'_>,
+) -> Result<Started, LabError> {
+    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let watched = Cache::watched(context.caches, context.plan, context.key.case, number);
+    let control = session.control.as_ref().unwrap_or(&context.scheme().control);
     let sites = Sites {
         owner: &session.name,
         server: "tiles.airlane",
         at: &session.at,
         only: None,
-        seed: stage.seed.split(NAME).split(&session.name),
+        seed: context.seed.split(NAME).split(&session.name),
     };
-    let mut ends = Ends::new(stage, &sites, control)?;
+    let mut ends = Ends::new(context, &sites, control)?;
     let bytes = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let stream = StreamConfig {
         scheme: of_scheme.scheduler.scheme(None),
@@ -112,8 +119,8 @@ fn start_one(session: &Entry, number: usize, stage: &mut Stage<'_>) -> Result<St
     let client = Held::default();
     let opener = (ends.opener(stream), client.clone());
     let Ends { pair, radios, .. } = ends;
-    let gops = gops(&watched, stage.end - begin);
-    let times = (begin, stage.end);
+    let gops = gops(&watched, context.end - begin);
+    let times = (begin, context.end);
     let title = watched.title.name().to_owned();
     let ended = watch(&pair.client, times, (title, gops), opener, shown.shared());
     Ok(Started {

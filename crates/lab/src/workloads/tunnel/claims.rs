@@ -7,8 +7,10 @@ use airlane_net::Direction;
 use serde::{Deserialize, Serialize};
 
 use super::{NAME, OfScheme, Output};
-use airlane_sim::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Sense};
-use airlane_sim::world::{LinkSampleRow, WayOutput};
+use airlane_sim::workload::{
+    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense,
+};
+use airlane_sim::world::{DirectionOutput, LinkSampleRow};
 
 /// The span of a window of the least share, and by how much windows are apart.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -51,7 +53,7 @@ pub(super) fn metrics() -> Vec<Metric> {
     ]
 }
 
-pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
+pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<CachedMetrics> {
     let tunnel = output.0.first()?;
     let all: u64 = tunnel.radios.iter().map(|radio| radio.first_bytes).sum();
     let first = tunnel.radios.first().filter(|_| all > 0);
@@ -67,11 +69,11 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<Kept> {
             GRACE.max(GRACE_ROUND_TRIPS * run.plan.scenario.network.rtt),
         ),
     };
-    Some(Kept::new(NAME, figures))
+    Some(CachedMetrics::new(NAME, figures))
 }
 
 /// When the capacity of a way down fell to half of what it had been, from one sample to the next.
-fn halvings(ways: &[WayOutput]) -> Vec<Time> {
+fn halvings(ways: &[DirectionOutput]) -> Vec<Time> {
     let down = ways.iter().filter(|way| way.direction == Direction::Down);
     down.flat_map(|way| halvings_of(&way.rows)).collect()
 }

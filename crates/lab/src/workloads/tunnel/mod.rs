@@ -24,11 +24,11 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ByMetric, Chapter, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow, Headline, Kept,
-    Metric, NoDraws, OverTime, Part, PartResult, Running, Sense, Stocks, Traffic, TrafficClaims,
-    TrafficReport, Workload,
+    About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow,
+    Headline, Metric, NoDraws, OverTime, Part, PartResult, ReportSection, Running, Sense, Traffic,
+    TrafficClaims, TrafficReport, Workload,
 };
-use airlane_sim::world::{FlowSample, Stage};
+use airlane_sim::world::{FlowSample, RunContext};
 
 use samples::Sample;
 
@@ -161,8 +161,8 @@ impl Traffic for Tunnels {
         Ok(Arc::new(NoDraws))
     }
 
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-        roles::start(self, stage)
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, context)
     }
 }
 
@@ -179,8 +179,8 @@ impl TrafficReport for Tunnels {
         report::verdict(results)
     }
 
-    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
-        report::chapter(results)
+    fn section(&self, results: &Results<'_>, _: &Caches) -> ReportSection {
+        report::section(results)
     }
 }
 
@@ -189,8 +189,8 @@ impl TrafficClaims for Tunnels {
         claims::run_metrics()
     }
 
-    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
-        Kept::read::<claims::Figures>(NAME, json)
+    fn read_cached(&self, json: serde_json::Value) -> Option<CachedMetrics> {
+        CachedMetrics::read::<claims::Figures>(NAME, json)
     }
 
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
@@ -266,7 +266,7 @@ impl Part for Output {
         figures::over_time(self, run.at)
     }
 
-    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<CachedMetrics> {
         claims::keep(self, run)
     }
 }

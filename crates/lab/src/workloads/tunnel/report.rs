@@ -3,10 +3,10 @@
 use airlane_report::model::{Better, Column, Table};
 
 use super::{NAME, Tunnels};
-use airlane_judge::story::words::{count, list};
-use airlane_judge::story::{cell, over};
+use airlane_judge::reporting::words::{count, list};
+use airlane_judge::reporting::{cell, over};
 use airlane_sim::Results;
-use airlane_sim::workload::{About, Chapter, Headline, InSweep, RunResult};
+use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
 
 /// A figure of the first tunnel.
 fn first(run: &RunResult, metric: &str) -> Option<f64> {
@@ -55,7 +55,7 @@ pub(super) fn headlines() -> Vec<Headline> {
 }
 
 /// A table with a row per tunnel or radio and scheme.
-pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+pub(super) fn section(results: &Results<'_>) -> ReportSection {
     let columns = vec![
         Column::text("Stream, radio").merged(),
         Column::text("Scheme"),
@@ -90,7 +90,7 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
             ]);
         }
     }
-    Chapter { tables: vec![table], ..Chapter::default() }
+    ReportSection { tables: vec![table], ..ReportSection::default() }
 }
 
 /// What came out, in one sentence.

@@ -15,7 +15,7 @@ use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
 use crate::multipath::{Ends, Opener, Radio, Sites};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::Stage;
+use airlane_sim::world::RunContext;
 
 /// More than anybody waits for.
 const ENDLESS: u64 = 1 << 60;
@@ -40,14 +40,18 @@ struct Started {
 /// Tunnels that run.
 struct Roles(Vec<Started>);
 
-pub(super) fn start(cast: &Tunnels, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-    let roles: Result<Vec<_>, _> = cast.0.iter().map(|tunnel| start_one(tunnel, stage)).collect();
+pub(super) fn start(
+    traffic: &Tunnels,
+    context: &mut RunContext<'_>,
+) -> Result<Box<dyn Running>, LabError> {
+    let roles: Result<Vec<_>, _> =
+        traffic.0.iter().map(|tunnel| start_one(tunnel, context)).collect();
     Ok(Box::new(Roles(roles?)))
 }
 
-fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError> {
-    let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
-    let control = tunnel.control.as_ref().unwrap_or(&stage.scheme().control);
+fn start_one(tunnel: &Entry, context: &mut RunContext<'_>) -> Result<Started, LabError> {
+    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let control = tunnel.control.as_ref().unwrap_or(&context.scheme().control);
     let memory = tunnel.memory;
     let shipped = StreamConfig::default();
     let window = of_scheme.window.and_then(|bytes| u32::try_from(bytes).ok());
@@ -62,9 +66,9 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
         server: "tunnel.airlane",
         at: &tunnel.at,
         only: of_scheme.only.as_deref(),
-        seed: stage.seed.split("tunnel").split(&tunnel.name),
+        seed: context.seed.split("tunnel").split(&tunnel.name),
     };
-    let mut ends = Ends::new(stage, &sites, control)?;
+    let mut ends = Ends::new(context, &sites, control)?;
     let bytes = tunnel.bytes.unwrap_or(ENDLESS);
     let written = Arc::new(transfer::Passed::default());
     let (source, sink) = (Held::default(), Held::default());
@@ -85,9 +89,9 @@ fn start_one(tunnel: &Entry, stage: &mut Stage<'_>) -> Result<Started, LabError>
     let read = Arc::new(transfer::Passed::default());
     let (opener, keep) = (ends.opener(config), sink.clone());
     let Ends { pair, radios, .. } = ends;
-    let times = (begin, stage.end);
+    let times = (begin, context.end);
     let ended = receive(&pair.client, times, bytes, (opener, keep), &read);
-    let samples = samples::start(&pair.client, &source, &sink, stage.end);
+    let samples = samples::start(&pair.client, &source, &sink, context.end);
     let counted_from = begin + tunnel.skip;
     let waited_before = Arc::new(Mutex::new(Histogram::default()));
     let (clock, before, stream) = (pair.client.clone(), waited_before.clone(), sink.clone());

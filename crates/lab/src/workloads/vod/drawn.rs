@@ -9,10 +9,10 @@ use airlane_base::{InputError, Seed};
 use airlane_media::{Corpus, Video};
 use rand::RngExt;
 
+use super::cache::{self, Cache};
 use super::files::{FileCache, MinervaFiles};
-use super::stock::{self, Stock};
 use super::types::{Abr, Start, Viewer, Viewers};
-use airlane_judge::story::words::file_name;
+use airlane_judge::reporting::words::file_name;
 use airlane_scenario::{Draw, Scenario};
 use airlane_sim::Common;
 use airlane_sim::LabError;
@@ -76,41 +76,41 @@ impl Drawn {
     }
 
     pub(super) fn read(
-        cast: &Viewers,
+        traffic: &Viewers,
         scenario: &Scenario,
         common: &Common<'_>,
         sources: &mut Sources,
     ) -> Result<Self, InputError> {
-        let wanted = !cast.viewers.is_empty();
+        let wanted = !traffic.viewers.is_empty();
         let whole = if wanted { Some(corpus(sources, common.content.as_deref())?) } else { None };
         let content_hash = whole.as_ref().map_or(0, Corpus::content_hash);
-        let corpus = match cast.player.max_chunks {
+        let corpus = match traffic.player.max_chunks {
             Some(chunks) => whole.map(|c| c.cut_to(chunks)),
             None => whole,
         };
         let draw = |number| {
             let videos = match &corpus {
-                Some(corpus) => videos(cast, scenario, corpus, number)?,
+                Some(corpus) => videos(traffic, scenario, corpus, number)?,
                 None => Vec::new(),
             };
-            let starts = starts(cast, scenario, &videos, number);
+            let starts = starts(traffic, scenario, &videos, number);
             Ok(Watched { videos, starts })
         };
         let draws: Vec<Watched> =
             (0..scenario.cases.count).map(draw).collect::<Result<_, InputError>>()?;
         let mut drawn = Self { corpus, content_hash, draws, files: MinervaFiles::default() };
         drawn.files =
-            MinervaFiles::read(&drawn, cast, scenario, &mut sources.kept::<Read>().files)?;
+            MinervaFiles::read(&drawn, traffic, scenario, &mut sources.kept::<Read>().files)?;
         Ok(drawn)
     }
 
     /// Every title that may be watched: popularity is a matter of what is drawn from, and what is
     /// named counts as drawn.
-    pub(super) fn titles(&self, cast: &Viewers) -> Vec<Arc<Video>> {
+    pub(super) fn titles(&self, traffic: &Viewers) -> Vec<Arc<Video>> {
         let named: Vec<&Arc<Video>> = self.draws.iter().flat_map(|d| &d.videos).collect();
         let videos = self.corpus.iter().flat_map(Corpus::videos);
         videos
-            .filter(|v| v.chunks() >= cast.min_chunks || named.iter().any(|n| n.name == v.name))
+            .filter(|v| v.chunks() >= traffic.min_chunks || named.iter().any(|n| n.name == v.name))
             .cloned()
             .collect()
     }
@@ -125,16 +125,16 @@ impl Draws for Drawn {
         format!("{videos:?} {starts:?} {content:x} {files:x}")
     }
 
-    fn stock_key(&self, plan: &Plan) -> String {
-        stock::key(self, plan)
+    fn cache_key(&self, plan: &Plan) -> String {
+        cache::key(self, plan)
     }
 
     fn check(&self, plan: &Plan) -> Result<(), InputError> {
-        stock::check(self, plan)
+        cache::check(self, plan)
     }
 
-    fn stock(&self, plan: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
-        Ok(Arc::new(Stock::new(self, plan)?))
+    fn cache(&self, plan: &Plan) -> Result<Arc<dyn Any + Send + Sync>, LabError> {
+        Ok(Arc::new(Cache::new(self, plan)?))
     }
 
     fn content_name(&self) -> Option<String> {
@@ -157,7 +157,7 @@ impl Draws for Drawn {
 
 /// When the viewers of a draw start.
 fn starts(
-    cast: &Viewers,
+    traffic: &Viewers,
     scenario: &Scenario,
     videos: &[Arc<Video>],
     case: usize,
@@ -166,9 +166,9 @@ fn starts(
     // A Poisson process at whose rate so many watch at once, by Little's law.
     let films = videos.iter().map(|v| v.duration().as_secs_f64());
     let film_s = films.sum::<f64>() / videos.len().max(1) as f64;
-    let gap_s = cast.arrivals.map_or(0.0, |a| film_s / a.at_once);
+    let gap_s = traffic.arrivals.map_or(0.0, |a| film_s / a.at_once);
     let mut now_s = 0.0;
-    let each = cast.viewers.iter().map(|viewer| match viewer.start {
+    let each = traffic.viewers.iter().map(|viewer| match viewer.start {
         Start::At(at) => at,
         Start::Arrives => {
             now_s -= gap_s * (1.0 - rng.random::<f64>()).ln();
@@ -180,18 +180,19 @@ fn starts(
 
 /// The videos of a draw: those named, and drawn ones for the viewers that name none.
 fn videos(
-    cast: &Viewers,
+    traffic: &Viewers,
     scenario: &Scenario,
     corpus: &Corpus,
     case: usize,
 ) -> Result<Vec<Arc<Video>>, InputError> {
     let about = |e: InputError| e.at_file(&scenario.source.name);
     let own = |v: &&Viewer| v.video.is_none() && v.same_as.is_none();
-    let mut drawn = draw(cast, scenario, corpus, cast.viewers.iter().filter(own).count(), case)
-        .map_err(about)?
-        .into_iter();
+    let mut drawn =
+        draw(traffic, scenario, corpus, traffic.viewers.iter().filter(own).count(), case)
+            .map_err(about)?
+            .into_iter();
     let mut videos: Vec<Arc<Video>> = Vec::new();
-    for (i, viewer) in cast.viewers.iter().enumerate() {
+    for (i, viewer) in traffic.viewers.iter().enumerate() {
         let next = match (&viewer.video, viewer.same_as) {
             (Some(name), _) => Some(video(corpus, name, i).map_err(about)?),
             (None, Some(other)) => videos.get(other).cloned(),
@@ -199,28 +200,28 @@ fn videos(
         };
         videos.extend(next);
     }
-    for (i, (viewer, video)) in cast.viewers.iter().zip(&videos).enumerate() {
-        suits(cast, viewer, video, i).map_err(about)?;
+    for (i, (viewer, video)) in traffic.viewers.iter().zip(&videos).enumerate() {
+        suits(traffic, viewer, video, i).map_err(about)?;
     }
     Ok(videos)
 }
 
 /// Draws `count` videos for a draw.
 fn draw(
-    cast: &Viewers,
+    traffic: &Viewers,
     scenario: &Scenario,
     corpus: &Corpus,
     count: usize,
     case: usize,
 ) -> Result<Vec<Arc<Video>>, InputError> {
     let seed = Seed(scenario.cases.seed).split("case").index(case as u64);
-    let distinct = |k| airlane_media::select::draw(corpus, k, cast.min_chunks, seed);
+    let distinct = |k| airlane_media::select::draw(corpus, k, traffic.min_chunks, seed);
     match (scenario.cases.draw, count) {
         (_, 0) => Ok(Vec::new()),
         (Draw::Distinct, _) => distinct(count),
         (Draw::Identical, _) => Ok(vec![distinct(1)?.remove(0); count]),
         (Draw::Independent, _) => {
-            airlane_media::select::draw_independent(corpus, count, cast.min_chunks, seed)
+            airlane_media::select::draw_independent(corpus, count, traffic.min_chunks, seed)
         }
     }
 }
@@ -239,8 +240,13 @@ fn video(corpus: &Corpus, name: &str, viewer: usize) -> Result<Arc<Video>, Input
 }
 
 /// Whether a video has what the player asks of it.
-fn suits(cast: &Viewers, viewer: &Viewer, video: &Video, index: usize) -> Result<(), InputError> {
-    let metric = viewer.metric.unwrap_or(cast.player.metric);
+fn suits(
+    traffic: &Viewers,
+    viewer: &Viewer,
+    video: &Video,
+    index: usize,
+) -> Result<(), InputError> {
+    let metric = viewer.metric.unwrap_or(traffic.player.metric);
     if video.quality(metric, 0, 0).is_none() {
         let known: Vec<&str> = video.metrics().map(|m| m.name()).collect();
         let expected =
@@ -254,7 +260,7 @@ fn suits(cast: &Viewers, viewer: &Viewer, video: &Video, index: usize) -> Result
             None => "player.metric".to_owned(),
         }));
     }
-    if let Abr::Fixed(rung) = viewer.abr.unwrap_or(cast.player.abr)
+    if let Abr::Fixed(rung) = viewer.abr.unwrap_or(traffic.player.abr)
         && rung >= video.rungs.len()
     {
         let found = format!("found rung {rung} of \"{}\"", video.name);

@@ -10,11 +10,11 @@ use airlane_sim::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sen
 use airlane_sim::world::FlowSample;
 
 /// The metrics of those who watch.
-pub(super) fn metrics(cast: &Viewers) -> Vec<Metric> {
+pub(super) fn metrics(traffic: &Viewers) -> Vec<Metric> {
     use Sense::{Higher, Lower, Neutral};
-    let unit = cast.unit();
+    let unit = traffic.unit();
     let mut metrics = vec![Metric::of_actor("qoe", unit, Higher)];
-    for quality in cast.metrics() {
+    for quality in traffic.metrics() {
         metrics.push(Metric::of_actor(quality.name(), metric_unit(quality), Higher));
     }
     metrics.extend([
@@ -36,20 +36,20 @@ pub(super) fn metrics(cast: &Viewers) -> Vec<Metric> {
 
 /// The figures of a run: of each viewer's session and of all.
 pub(super) fn result(output: &Output, run: &Ended<'_>) -> PartResult {
-    let cast = Viewers::of(&run.plan.scenario);
+    let traffic = Viewers::of(&run.plan.scenario);
     let until = |v: &ViewerOutput| session::over_at(&run.plan.scenario, v.model.start(), run.at);
-    let viewers = output.0.iter().zip(&cast.viewers);
+    let viewers = output.0.iter().zip(&traffic.viewers);
     let actors: Vec<ActorResult> = viewers
         .map(|(output, viewer)| {
             let group = viewer.group.clone();
-            let figures = actor(output, cast.metric_of(viewer), until(output), run.at);
+            let figures = actor(output, traffic.metric_of(viewer), until(output), run.at);
             ActorResult { group, ..figures }
         })
         .collect();
     let mut figures = Figures::default();
     if !actors.is_empty() {
-        let unit = cast.unit();
-        let units = cast.viewers.iter().map(|v| metric_unit(cast.metric_of(v)));
+        let unit = traffic.unit();
+        let units = traffic.viewers.iter().map(|v| metric_unit(traffic.metric_of(v)));
         let qoe = session::of_one_unit(units.zip(actors.iter().map(|a| a.value("qoe"))));
         let lowest = qoe.as_ref().and_then(|all| all.iter().copied().min_by(f64::total_cmp));
         let highest = qoe.as_ref().and_then(|all| all.iter().copied().max_by(f64::total_cmp));

@@ -36,7 +36,7 @@ impl MinervaFiles {
     /// normalisation of another measure of quality, or for another fairness.
     pub(super) fn read(
         drawn: &Drawn,
-        cast: &Viewers,
+        traffic: &Viewers,
         scenario: &Scenario,
         cache: &mut FileCache,
     ) -> Result<Self, InputError> {
@@ -51,7 +51,7 @@ impl MinervaFiles {
                     Popularity::load(file)
                 })?;
                 let known: Vec<&str> = corpus.videos().map(|v| v.name.as_str()).collect();
-                let titles = drawn.titles(cast);
+                let titles = drawn.titles(traffic);
                 let titles = titles.iter().map(|v| v.name.as_str());
                 files
                     .popularities
@@ -61,7 +61,7 @@ impl MinervaFiles {
                 let stored = cached(&mut cache.normalisations, &folder.join(name), |file| {
                     StoredNormalisation::load(file)
                 })?;
-                suits(cast, minerva, &stored).map_err(|e| {
+                suits(traffic, minerva, &stored).map_err(|e| {
                     e.at_file(&scenario.source.name)
                         .at_key(format!("scheme.{number}.minerva.normalisation_file"))
                 })?;
@@ -109,12 +109,12 @@ fn cached<T>(
 /// Whether utilities of a scenario's viewers are what a stored normalisation maps to rates. Titles,
 /// players and their settings may be others: what is loaded is what the provider decided on.
 fn suits(
-    cast: &Viewers,
+    traffic: &Viewers,
     minerva: &Minerva,
     stored: &StoredNormalisation,
 ) -> Result<(), InputError> {
-    let of_scheme = cast.viewers.iter().filter(|v| v.control.is_none());
-    let metric = |v: &Viewer| cast.metric_of(v);
+    let of_scheme = traffic.viewers.iter().filter(|v| v.control.is_none());
+    let metric = |v: &Viewer| traffic.metric_of(v);
     if let Some(viewer) = of_scheme.clone().find(|v| metric(v) != stored.metric) {
         let found = format!("found a normalisation of {}", stored.metric);
         let expected = format!("expected one of {}, as {} watches", metric(viewer), viewer.name);

@@ -3,6 +3,7 @@
 
 mod alpha;
 mod browsers;
+mod cache;
 mod claims;
 mod drawn;
 mod figures;
@@ -14,7 +15,6 @@ mod report;
 mod roles;
 mod series;
 pub(crate) mod session;
-mod stock;
 mod types;
 mod verdict;
 mod words;
@@ -38,18 +38,18 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ByMetric, Chapter, ClaimChapter, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow,
-    GridVerdict, Headline, Kept, Metric, OverTime, Part, PartResult, Running, Stocks, Traffic,
-    TrafficClaims, TrafficReport, Workload,
+    About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, ClaimSection, Compared, Draws,
+    Ended, Flow, GridVerdict, Headline, Metric, OverTime, Part, PartResult, ReportSection, Running,
+    Traffic, TrafficClaims, TrafficReport, Workload,
 };
-use airlane_sim::world::{FlowSample, RunOutput, Stage};
+use airlane_sim::world::{FlowSample, RunContext, RunOutput};
 
 pub(crate) use alpha::CALIBRATED;
+pub use cache::{Cache, settings_of};
+pub(crate) use cache::{abr_of, spread, value_function};
 pub use drawn::{Drawn, Watched, draw_from};
 pub(crate) use figures::metric_unit;
 pub use files::MinervaFiles;
-pub use stock::{Stock, settings_of};
-pub(crate) use stock::{abr_of, spread, value_function};
 pub use types::*;
 pub use verdict::{Side, on_viewers};
 
@@ -131,7 +131,7 @@ impl Viewers {
     /// # Panics
     /// Never: every scenario that was read has viewers, if none at all.
     pub fn of(scenario: &Scenario) -> &Self {
-        scenario.casts.of().expect("every workload reads every scenario")
+        scenario.participants.of().expect("every workload reads every scenario")
     }
 
     /// The measure of a viewer's quality.
@@ -194,8 +194,8 @@ impl Traffic for Viewers {
         Ok(Arc::new(Drawn::read(self, scenario, common, sources)?))
     }
 
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-        roles::start(self, stage)
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, context)
     }
 }
 
@@ -216,8 +216,8 @@ impl TrafficReport for Viewers {
         Some(GridVerdict { who: "the worst viewer", figure: "the worst viewer's QoE" })
     }
 
-    fn chapter(&self, results: &Results<'_>, stocks: &Stocks) -> Chapter {
-        report::chapter(self, results, stocks)
+    fn section(&self, results: &Results<'_>, caches: &Caches) -> ReportSection {
+        report::section(self, results, caches)
     }
 }
 
@@ -226,8 +226,8 @@ impl TrafficClaims for Viewers {
         claims::run_metrics(self)
     }
 
-    fn read_kept(&self, json: serde_json::Value) -> Option<Kept> {
-        claims::read_kept(json)
+    fn read_cached(&self, json: serde_json::Value) -> Option<CachedMetrics> {
+        claims::read_cached(json)
     }
 
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
@@ -246,12 +246,12 @@ impl TrafficClaims for Viewers {
         claims::measure_metrics(self, measure)
     }
 
-    fn measure(&self, measure: &str, plan: &Plan, stocks: &Stocks) -> Option<ByMetric> {
-        claims::measure(measure, plan, stocks)
+    fn measure(&self, measure: &str, plan: &Plan, caches: &Caches) -> Option<ByMetric> {
+        claims::measure(measure, plan, caches)
     }
 
-    fn claim_chapter(&self, compared: &Compared<'_>, samples: &ByMetric) -> ClaimChapter {
-        claims::chapter(self, compared, samples)
+    fn claim_section(&self, compared: &Compared<'_>, samples: &ByMetric) -> ClaimSection {
+        claims::section(self, compared, samples)
     }
 }
 
@@ -298,7 +298,7 @@ impl Part for Output {
         figures::result(self, run)
     }
 
-    fn keep(&self, run: &ClaimContext<'_>) -> Option<Kept> {
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<CachedMetrics> {
         Some(claims::keep(self, run))
     }
 

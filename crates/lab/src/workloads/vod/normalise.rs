@@ -11,8 +11,8 @@ use airlane_minerva::stored::{FORMAT, PlayerSettings, StoredNormalisation, Title
 use airlane_minerva::{Normalisation, RateCurve};
 use airlane_quality::QoeParams;
 
+use super::cache::{SESSION, abr_kind, settings_of, spread};
 use super::popularity::Popularity;
-use super::stock::{SESSION, abr_kind, settings_of, spread};
 use super::{Abr, Player, alpha};
 use airlane_judge::request::Outcome;
 use airlane_sim::LabError;

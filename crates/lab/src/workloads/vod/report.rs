@@ -6,16 +6,18 @@ use airlane_report::model::{
     XyLine,
 };
 
+use super::cache::Cache;
 use super::drawn::Drawn;
-use super::stock::Stock;
 use super::verdict::{Side, on_viewers};
 use super::words::{metric_title, video, viewer_title};
 use super::{NAME, Viewers};
-use airlane_judge::story::{cell, over, words};
+use airlane_judge::reporting::{cell, over, words};
 use airlane_scenario::Scheme;
 use airlane_sim::Results;
 use airlane_sim::Samples;
-use airlane_sim::workload::{ActorResult, Chapter, Draws, Headline, InSweep, RunResult, Stocks};
+use airlane_sim::workload::{
+    ActorResult, Caches, Draws, Headline, InSweep, ReportSection, RunResult,
+};
 
 /// Samples of a distribution that are drawn: more could not be told apart.
 const CDF_SAMPLES: usize = 2_000;
@@ -24,10 +26,10 @@ const CDF_SAMPLES: usize = 2_000;
 const WORTH_A_CDF: usize = 12;
 
 /// The figures of the tables by scheme.
-pub(super) fn headlines(cast: &Viewers) -> Vec<Headline> {
+pub(super) fn headlines(traffic: &Viewers) -> Vec<Headline> {
     use Better::{Higher, Lower};
-    let unit = cast.unit();
-    let metric = cast.watched_metric();
+    let unit = traffic.unit();
+    let metric = traffic.watched_metric();
     vec![
         Headline::new(
             Column::number("Worst viewer's QoE", unit, 1)
@@ -75,16 +77,20 @@ fn mean_of(run: &RunResult, metric: &str) -> Option<f64> {
 }
 
 /// The tables and charts.
-pub(super) fn chapter(cast: &Viewers, results: &Results<'_>, stocks: &Stocks) -> Chapter {
-    let Some(drawn) = Drawn::of(results.plan) else { return Chapter::default() };
-    let cdfs = cdfs(cast, results);
+pub(super) fn section(traffic: &Viewers, results: &Results<'_>, caches: &Caches) -> ReportSection {
+    let Some(drawn) = Drawn::of(results.plan) else { return ReportSection::default() };
+    let cdfs = cdfs(traffic, results);
     if results.plan.cases.len() > 1 {
-        return Chapter { tables: vec![by_case(cast, results)], cdfs, ..Chapter::default() };
+        return ReportSection {
+            tables: vec![by_case(traffic, results)],
+            cdfs,
+            ..ReportSection::default()
+        };
     }
-    Chapter {
-        tables: vec![by_viewer(cast, drawn, results)],
-        dots: vec![dots(cast, results)],
-        curves: Stock::of(stocks).map(|s| curves(cast, drawn, results, s)).into_iter().collect(),
+    ReportSection {
+        tables: vec![by_viewer(traffic, drawn, results)],
+        dots: vec![dots(traffic, results)],
+        curves: Cache::of(caches).map(|s| curves(traffic, drawn, results, s)).into_iter().collect(),
         cdfs,
     }
 }
@@ -102,8 +108,8 @@ fn sides(results: &Results<'_>) -> Vec<Side> {
 }
 
 /// What came out, in one sentence.
-pub(super) fn verdict(cast: &Viewers, results: &Results<'_>) -> String {
-    on_viewers(cast.viewers.len(), cast.unit(), &sides(results))
+pub(super) fn verdict(traffic: &Viewers, results: &Results<'_>) -> String {
+    on_viewers(traffic.viewers.len(), traffic.unit(), &sides(results))
 }
 
 /// A column of the table of viewers and what stands in it.
@@ -115,10 +121,10 @@ fn floor(column: &Column, unit: &str) -> Option<f64> {
 }
 
 /// A row per viewer and scheme; for plans of one case, in which a viewer has one video.
-fn by_viewer(cast: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
+fn by_viewer(traffic: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
-    let metric = cast.watched_metric();
-    let unit = cast.unit();
+    let metric = traffic.watched_metric();
+    let unit = traffic.unit();
     // Viewers with another quality metric have their figures under another name.
     let quality = move |v: &ActorResult| v.value(metric.name());
     let figures: Vec<Figure> = vec![
@@ -150,7 +156,7 @@ fn by_viewer(cast: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
     let mut table = Table::new("By viewer", columns);
     table.note = over(results);
     let videos = &drawn.draws[0].videos;
-    for (viewer, (named, watched)) in cast.viewers.iter().zip(videos).enumerate() {
+    for (viewer, (named, watched)) in traffic.viewers.iter().zip(videos).enumerate() {
         for (i, scheme) in scenario.schemes.iter().enumerate() {
             let mut cells: Vec<Cell> = vec![
                 viewer_title(&named.name).into(),
@@ -169,9 +175,9 @@ fn by_viewer(cast: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
 }
 
 /// A row per case: who watched what, and how the worst viewer fared under each scheme.
-fn by_case(cast: &Viewers, results: &Results<'_>) -> Table {
+fn by_case(traffic: &Viewers, results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
-    let unit = cast.unit();
+    let unit = traffic.unit();
     let mut columns = vec![Column::text("Case"), Column::text("Videos")];
     columns.extend(scenario.schemes.iter().map(|s| Column::number(&s.title, unit, 1)));
     let mut table = Table::new("QoE of the worst viewer, by case", columns);
@@ -193,11 +199,11 @@ fn by_case(cast: &Viewers, results: &Results<'_>) -> Table {
 }
 
 /// A dot per viewer and scheme.
-fn dots(cast: &Viewers, results: &Results<'_>) -> DotChart {
+fn dots(traffic: &Viewers, results: &Results<'_>) -> DotChart {
     let scenario = &results.plan.scenario;
     let row = |(i, scheme): (usize, &Scheme)| DotRow {
         scheme: scheme.name.clone(),
-        dots: cast
+        dots: traffic
             .viewers
             .iter()
             .enumerate()
@@ -223,18 +229,18 @@ fn dots(cast: &Viewers, results: &Results<'_>) -> DotChart {
              together is more even.",
             words::seconds(scenario.duration)
         ),
-        x: Axis::new("QoE", cast.unit()),
+        x: Axis::new("QoE", traffic.unit()),
         rows: scenario.schemes.iter().enumerate().map(row).collect(),
     }
 }
 
 /// The quality curve of each viewer's video, with what each scheme made of it.
-fn curves(cast: &Viewers, drawn: &Drawn, results: &Results<'_>, stock: &Stock) -> XyGroup {
+fn curves(traffic: &Viewers, drawn: &Drawn, results: &Results<'_>, cache: &Cache) -> XyGroup {
     let scenario = &results.plan.scenario;
-    let metric = cast.watched_metric();
+    let metric = traffic.watched_metric();
     let mut charts = Vec::new();
-    for (n, (viewer, watched)) in cast.viewers.iter().zip(&drawn.draws[0].videos).enumerate() {
-        let Some(setting) = stock.setting(cast, viewer, &watched.name) else { continue };
+    for (n, (viewer, watched)) in traffic.viewers.iter().zip(&drawn.draws[0].videos).enumerate() {
+        let Some(setting) = cache.setting(traffic, viewer, &watched.name) else { continue };
         let (x, y) = setting.view().curve().points().map(|(r, q)| (r / 1e6, q)).unzip();
         let marks = scenario.schemes.iter().enumerate().filter_map(|(i, scheme)| {
             Some(Mark {
@@ -258,16 +264,16 @@ fn curves(cast: &Viewers, drawn: &Drawn, results: &Results<'_>, stock: &Stock) -
                versions lies a little beside the line."
             .to_owned(),
         x: Axis::new("rate of the video", "Mbit/s"),
-        y: Axis::new(metric_title(metric), cast.unit()),
+        y: Axis::new(metric_title(metric), traffic.unit()),
         charts,
     }
 }
 
 /// Distributions over chunks, viewers and cases, where there are enough of them.
-fn cdfs(cast: &Viewers, results: &Results<'_>) -> Vec<Cdf> {
+fn cdfs(traffic: &Viewers, results: &Results<'_>) -> Vec<Cdf> {
     let scenario = &results.plan.scenario;
-    let metric = cast.watched_metric();
-    let unit = cast.unit();
+    let metric = traffic.watched_metric();
+    let unit = traffic.unit();
     let cdf = |title: &str, note: &str, x: &str, samples: &dyn Fn(&RunResult) -> Vec<f64>| Cdf {
         title: title.to_owned(),
         note: note.to_owned(),

@@ -15,13 +15,13 @@ use airlane_runtime::RuntimeExt;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use super::cache::{Cache, abr_of};
 use super::drawn::{Drawn, Watched};
-use super::stock::{Stock, abr_of};
 use super::types::{Reports, Value, Viewer, Viewers};
 use super::{Output, ViewerOutput, minerva_of};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::{Stage, Tap};
+use airlane_sim::world::{RunContext, Tap};
 
 /// What viewers call their origins.
 const HOST: &str = "video.airlane";
@@ -84,41 +84,44 @@ impl Running for Roles {
     }
 }
 
-pub(super) fn start(cast: &Viewers, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-    let watching = Arc::new(AtomicUsize::new(cast.viewers.len()));
+pub(super) fn start(
+    traffic: &Viewers,
+    context: &mut RunContext<'_>,
+) -> Result<Box<dyn Running>, LabError> {
+    let watching = Arc::new(AtomicUsize::new(traffic.viewers.len()));
     let mut roles = Vec::new();
-    if let (Some(Watched { videos, starts }), Some(stock)) =
-        (Drawn::in_case(stage.plan, stage.key.case), Stock::of(stage.stocks))
+    if let (Some(Watched { videos, starts }), Some(cache)) =
+        (Drawn::in_case(context.plan, context.key.case), Cache::of(context.caches))
     {
         let watched = videos.iter().zip(starts);
-        for (number, (viewer, watched)) in cast.viewers.iter().zip(watched).enumerate() {
-            roles.push(view(cast, (number, viewer), watched, stock, stage, &watching)?);
+        for (number, (viewer, watched)) in traffic.viewers.iter().zip(watched).enumerate() {
+            roles.push(view(traffic, (number, viewer), watched, cache, context, &watching)?);
         }
     }
-    Ok(Box::new(Roles { roles, arriving: cast.arrivals.is_some(), watching }))
+    Ok(Box::new(Roles { roles, arriving: traffic.arrivals.is_some(), watching }))
 }
 
 /// Starts the roles of one viewer.
 fn view(
-    cast: &Viewers,
+    traffic: &Viewers,
     (number, viewer): (usize, &Viewer),
     (video, begin): (&Arc<airlane_media::Video>, &Duration),
-    stock: &Stock,
-    stage: &mut Stage<'_>,
+    cache: &Cache,
+    context: &mut RunContext<'_>,
     watching: &Arc<AtomicUsize>,
 ) -> Result<Role, LabError> {
-    let pair = stage.attach()?;
-    let seen = Arc::new(Seen { tap: stage.tap(&pair), updates: Mutex::default() });
-    let policy = match stock.provider(stage.key.scheme, viewer) {
+    let pair = context.attach()?;
+    let seen = Arc::new(Seen { tap: context.tap(&pair), updates: Mutex::default() });
+    let policy = match cache.provider(context.key.scheme, viewer) {
         Some(p) => Policy::Minerva(p.clone()),
         None => Policy::Plain,
     };
-    let origin = Origin::new(stock.library.clone(), policy, seen.clone());
-    let control = viewer.control.as_ref().unwrap_or(&stage.scheme().control);
-    let listen = stage.server(&pair, stage.transport(control))?;
+    let origin = Origin::new(cache.library.clone(), policy, seen.clone());
+    let control = viewer.control.as_ref().unwrap_or(&context.scheme().control);
+    let listen = context.server(&pair, context.transport(control))?;
     pair.server.spawn("origin", origin.serve(listen));
-    let abr = abr_of(cast, viewer);
-    let Some(setting) = stock.setting(cast, viewer, &video.name) else {
+    let abr = abr_of(traffic, viewer);
+    let Some(setting) = cache.setting(traffic, viewer, &video.name) else {
         return Err(LabError::fault(format!("no setting for {}", video.name)));
     };
     let player = Player {
@@ -126,16 +129,16 @@ fn view(
         abr_name: abr.to_string(),
         abr: Arc::new(abr),
         metric_name: viewer.metric.map(|m| m.name().to_owned()),
-        session_id: format!("{:08x}-{number}", stage.key.seed),
-        send_value: value_sent(stage, viewer),
+        session_id: format!("{:08x}-{number}", context.key.seed),
+        send_value: value_sent(context, viewer),
         lie: lie(viewer.reports),
-        until: Some(stage.end),
+        until: Some(context.end),
     };
-    let caller = stage.client(&pair, stage.client_transport())?;
+    let caller = context.client(&pair, context.client_transport())?;
     let (done, session) = oneshot::channel();
     let (begin, clock, watching) = (Time::ZERO + *begin, pair.client.clone(), watching.clone());
     let (server, video) = (pair.address, video.clone());
-    let opening = cast.player.opening_bytes.len();
+    let opening = traffic.player.opening_bytes.len();
     let before = Cmcd {
         session: Some(player.session_id.clone()),
         content: Some(video.name.clone()),
@@ -157,8 +160,8 @@ fn view(
 }
 
 /// Chunks that the value function looks ahead which a viewer sends, if the scheme wants it to.
-fn value_sent(stage: &Stage<'_>, viewer: &Viewer) -> Option<usize> {
-    let minerva = minerva_of(stage.scheme())?;
+fn value_sent(context: &RunContext<'_>, viewer: &Viewer) -> Option<usize> {
+    let minerva = minerva_of(context.scheme())?;
     let sent = minerva.value == Some(Value::Sent) && viewer.control.is_none();
     sent.then(|| minerva.horizon.unwrap_or_else(|| airlane_minerva::Blend::default().horizon))
 }

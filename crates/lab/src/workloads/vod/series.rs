@@ -7,7 +7,7 @@ use airlane_report::model::{Draw, Panel, Series, Span};
 use super::figures::buffer_s;
 use super::words::{metric_title, viewer_title};
 use super::{Output, Viewers};
-use airlane_judge::story::series;
+use airlane_judge::reporting::series;
 use airlane_sim::workload::{Ended, OverTime};
 
 /// Chunks before the mean of their QoE says something: the first ones are of the lowest version,
@@ -22,13 +22,13 @@ pub(super) fn over_time(output: &Output, run: &Ended<'_>) -> OverTime {
     if output.0.is_empty() {
         return OverTime::default();
     }
-    let (cast, end) = (Viewers::of(&run.plan.scenario), run.at);
+    let (traffic, end) = (Viewers::of(&run.plan.scenario), run.at);
     OverTime {
         panels: vec![
             bitrates(output, end),
             buffers(output, end),
-            qualities(cast, output, end),
-            so_far(cast, output, end),
+            qualities(traffic, output, end),
+            so_far(traffic, output, end),
         ],
         spans: spans(output, end),
         ..OverTime::default()
@@ -74,18 +74,18 @@ fn bitrates(output: &Output, end: Time) -> Panel {
     })
 }
 
-fn qualities(cast: &Viewers, output: &Output, end: Time) -> Panel {
-    let metric = cast.watched_metric();
+fn qualities(traffic: &Viewers, output: &Output, end: Time) -> Panel {
+    let metric = traffic.watched_metric();
     let title = format!("Picture quality ({})", metric_title(metric));
-    let panel = Panel::new("quality", title, cast.unit(), Draw::Step, 1).help(
+    let panel = Panel::new("quality", title, traffic.unit(), Draw::Step, 1).help(
         "How good the chunk on the screen looks. Chunks of one encoding differ: hard scenes look \
          worse.",
     );
     chunkwise(output, end, panel, true, |model, i| model.chunks()[i].quality)
 }
 
-fn so_far(cast: &Viewers, output: &Output, end: Time) -> Panel {
-    let unit = cast.unit();
+fn so_far(traffic: &Viewers, output: &Output, end: Time) -> Panel {
+    let unit = traffic.unit();
     let mut panel = Panel::new("qoe", "Experience so far (QoE)", unit, Draw::Step, 1)
         .help(
             "Mean over the chunks played so far, from the fifth on: quality, less a penalty for \

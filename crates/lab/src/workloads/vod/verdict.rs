@@ -1,6 +1,6 @@
 //! The one sentence on what viewers got, computed from the figures.
 
-use airlane_judge::story::words::{count, list, plural, sentence};
+use airlane_judge::reporting::words::{count, list, plural, sentence};
 use airlane_sim::Samples;
 use airlane_sim::difference;
 
@@ -37,7 +37,7 @@ pub fn on_viewers(viewers: usize, unit: &str, sides: &[Side]) -> String {
         1 => sentence(&who),
         n => format!("Over {}, {who}", plural(n, "case")),
     };
-    // Ours first: it is what the story is about.
+    // Ours first: it is what the report is about.
     let ours_first = got.last().into_iter().chain(&got[..got.len() - 1]);
     let shares: Vec<String> =
         ours_first.map(|(q, s)| format!("{q:.1} under {}", s.title)).collect();

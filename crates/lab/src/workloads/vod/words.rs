@@ -9,13 +9,13 @@ use airlane_report::model::{Fact, Term};
 
 use super::drawn::Drawn;
 use super::types::{Abr, Minerva, Player, Viewers};
-use airlane_judge::story::words::{count, file_name, plural, seconds};
+use airlane_judge::reporting::words::{count, file_name, plural, seconds};
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::About;
 
 /// Who watches, what the page says of content and players, and the words it uses.
-pub(super) fn about(cast: &Viewers, plan: &Plan) -> About {
-    let who = match cast.viewers.len() {
+pub(super) fn about(traffic: &Viewers, plan: &Plan) -> About {
+    let who = match traffic.viewers.len() {
         1 => "one viewer".to_owned(),
         n => format!("{} viewers{}", count(n), which_videos(plan)),
     };
@@ -23,14 +23,14 @@ pub(super) fn about(cast: &Viewers, plan: &Plan) -> About {
     if let Some(corpus) = Drawn::of(plan).and_then(|drawn| drawn.corpus.as_ref()) {
         let videos = plural(corpus.entries.len(), "video");
         facts.push(Fact::new("Content", format!("{}, {videos}", file_name(&corpus.name))));
-        facts.push(Fact::new("Player", player(&cast.player)));
+        facts.push(Fact::new("Player", player(&traffic.player)));
     }
     About {
         who: vec![who],
-        count: cast.viewers.len(),
+        count: traffic.viewers.len(),
         constants: vec!["videos", "players"],
         facts,
-        terms: terms(&cast.player),
+        terms: terms(&traffic.player),
     }
 }
 

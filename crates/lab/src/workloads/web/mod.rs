@@ -20,10 +20,10 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    About, ActorResult, Chapter, Ended, Figures, Metric, Part, PartResult, Running, Sense, Stocks,
-    Traffic, TrafficClaims, TrafficReport, Workload,
+    About, ActorResult, Caches, Ended, Figures, Metric, Part, PartResult, ReportSection, Running,
+    Sense, Traffic, TrafficClaims, TrafficReport, Workload,
 };
-use airlane_sim::world::{RunOutput, Stage};
+use airlane_sim::world::{RunContext, RunOutput};
 
 /// The name of the workload.
 const NAME: &str = "web";
@@ -74,7 +74,7 @@ pub struct Entry {
 impl WebTraffic {
     /// The web traffic of a scenario.
     pub fn of(scenario: &Scenario) -> &[Entry] {
-        scenario.casts.of::<Self>().map_or(&[], |traffic| &traffic.0)
+        scenario.participants.of::<Self>().map_or(&[], |traffic| &traffic.0)
     }
 }
 
@@ -114,8 +114,8 @@ impl Traffic for WebTraffic {
         ]
     }
 
-    fn start(&self, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-        roles::start(self, stage)
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, context)
     }
 }
 
@@ -124,8 +124,8 @@ impl TrafficReport for WebTraffic {
         report::about(self)
     }
 
-    fn chapter(&self, results: &Results<'_>, _: &Stocks) -> Chapter {
-        report::chapter(results)
+    fn section(&self, results: &Results<'_>, _: &Caches) -> ReportSection {
+        report::section(results)
     }
 }
 

@@ -3,9 +3,9 @@
 use airlane_report::model::{Cell, Column, Table};
 
 use super::{NAME, WebTraffic};
-use airlane_judge::story::{cell, over, words};
+use airlane_judge::reporting::{cell, over, words};
 use airlane_sim::Results;
-use airlane_sim::workload::{About, ActorResult, Chapter};
+use airlane_sim::workload::{About, ActorResult, ReportSection};
 
 pub(super) fn about(traffic: &WebTraffic) -> About {
     let who = traffic.0.iter().map(|entry| {
@@ -17,7 +17,7 @@ pub(super) fn about(traffic: &WebTraffic) -> About {
 }
 
 /// A table with a row per entry and scheme.
-pub(super) fn chapter(results: &Results<'_>) -> Chapter {
+pub(super) fn section(results: &Results<'_>) -> ReportSection {
     let columns = vec![
         Column::text("Traffic").merged(),
         Column::text("Scheme"),
@@ -47,5 +47,5 @@ pub(super) fn chapter(results: &Results<'_>) -> Chapter {
             table.push(cells);
         }
     }
-    Chapter { tables: vec![table], ..Chapter::default() }
+    ReportSection { tables: vec![table], ..ReportSection::default() }
 }

@@ -15,7 +15,7 @@ use rand::RngExt;
 use super::{Entry, EntryOutput, Output, WebTraffic};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::Stage;
+use airlane_sim::world::RunContext;
 
 /// What is known of one entry's transfers.
 #[derive(Debug, Default)]
@@ -51,28 +51,28 @@ impl Running for Roles {
 }
 
 pub(super) fn start(
-    cast: &WebTraffic,
-    stage: &mut Stage<'_>,
+    traffic: &WebTraffic,
+    context: &mut RunContext<'_>,
 ) -> Result<Box<dyn Running>, LabError> {
     let mut roles = Vec::new();
-    for entry in &cast.0 {
+    for entry in &traffic.0 {
         let mut servers = Vec::new();
         for _ in 0..entry.servers {
-            let pair = stage.attach()?;
-            let listen = stage.server(&pair, bulk::sender(stage.transport(&entry.control)))?;
+            let pair = context.attach()?;
+            let listen = context.server(&pair, bulk::sender(context.transport(&entry.control)))?;
             pair.server
                 .spawn("web server", bulk::serve(listen, bulk::Supply::default(), |_, _| {}));
             // Several transfers from one server at once are told apart by their ids.
-            let mut receiver = bulk::receiver(stage.client_transport());
+            let mut receiver = bulk::receiver(context.client_transport());
             receiver.packets.empty_client_ids = false;
-            let caller = stage.client(&pair, receiver)?;
+            let caller = context.client(&pair, receiver)?;
             servers.push((pair.client, caller, pair.address));
         }
         let counted = Arc::new(Counted::default());
         roles.push((entry.name.clone(), counted.clone()));
         let Some((clock, _, _)) = servers.first().cloned() else { continue };
-        let rng = stage.seed.split("web").split(&entry.name).rng();
-        let offer = offer(entry.clone(), servers, clock.clone(), stage.end, rng, counted);
+        let rng = context.seed.split("web").split(&entry.name).rng();
+        let offer = offer(entry.clone(), servers, clock.clone(), context.end, rng, counted);
         clock.spawn("web traffic", offer);
     }
     Ok(Box::new(Roles(roles)))

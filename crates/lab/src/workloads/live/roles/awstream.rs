@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Ending, Noted, Scene};
 use airlane_sim::LabError;
-use airlane_sim::world::{FlowSample, Stage, Tap};
+use airlane_sim::world::{FlowSample, RunContext, Tap};
 
 /// Bytes that the transport takes beyond its window: what else waits is the application's, and seen.
 const UNSENT_BYTES: u64 = 16 << 10;
@@ -61,21 +61,21 @@ impl Noted for Known {
     }
 }
 
-pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, LabError> {
+pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<Ending, LabError> {
     let Scene { entry, clip, pair, begin, end, .. } = scene;
     let encoding = clip.single_quantiser.clone().ok_or_else(|| {
         LabError::fault(format!("{} has no encoding of one layer at one quality", clip.name))
     })?;
-    let tap = stage.tap(&pair);
-    let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
-    let mut transport = stage.transport(control);
+    let tap = context.tap(&pair);
+    let control = entry.control.as_ref().unwrap_or(&context.scheme().control);
+    let mut transport = context.transport(control);
     transport.flow.unsent_bytes = Some(UNSENT_BYTES);
-    let listen = stage.server(&pair, transport)?;
+    let listen = context.server(&pair, transport)?;
     let both = Arc::new(Mutex::new(Both::default()));
     let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
     let whole = Rate::from_bps_f64(encoding.bps);
     let sizes = encoding.clone();
-    let (noted, seen) = (both.clone(), stage.sender_seen(&pair, &tap));
+    let (noted, seen) = (both.clone(), context.sender_seen(&pair, &tap));
     pair.server.spawn("awstream server", async move {
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
@@ -84,7 +84,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         // An error says that the client is gone, which tells why itself.
         drop(airlane_awstream::serve_one(&connection, whole, bytes, frame_time, end, note).await);
     });
-    let caller = stage.client(&pair, stage.client_transport())?;
+    let caller = context.client(&pair, context.client_transport())?;
     let (done, ended) = oneshot::channel();
     let (clock, to, noted) = (pair.client.clone(), pair.address, both.clone());
     pair.client.spawn("awstream client", async move {

@@ -24,7 +24,7 @@ use super::super::{Marks, Video};
 use super::{Ending, Noted, Scene};
 use airlane_scenario::ControllerConfig;
 use airlane_sim::LabError;
-use airlane_sim::world::{FlowSample, Stage, Tap};
+use airlane_sim::world::{FlowSample, RunContext, Tap};
 
 /// What sets a path up sends next to nothing.
 const SETUP_CONTROL: ControllerConfig = ControllerConfig::Reno;
@@ -59,11 +59,12 @@ impl Noted for Known {
     }
 }
 
-pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, LabError> {
+pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<Ending, LabError> {
     let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
-    let tap = stage.tap(&pair);
-    let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
-    let payload_bytes = u16::try_from(stage.scenario().transport.payload_bytes).unwrap_or(u16::MAX);
+    let tap = context.tap(&pair);
+    let control = entry.control.as_ref().unwrap_or(&context.scheme().control);
+    let payload_bytes =
+        u16::try_from(context.scenario().transport.payload_bytes).unwrap_or(u16::MAX);
     let packets = entry.buffer.div_ceil(u64::from(payload_bytes)) as usize + 1;
     let config = PathConfig {
         payload_bytes,
@@ -77,7 +78,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         receive: ReceiveLimits::default(),
     };
     let both = Arc::new(Mutex::new(Both::default()));
-    let listen = stage.server(&pair, stage.transport(&SETUP_CONTROL))?;
+    let listen = context.server(&pair, context.transport(&SETUP_CONTROL))?;
     let sender = Sender {
         clip: clip.clone(),
         video: entry.video,
@@ -88,7 +89,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
         tap: tap.clone(),
     };
     pair.server.spawn("live server", sender.serve(listen));
-    let caller = stage.client(&pair, stage.client_transport())?;
+    let caller = context.client(&pair, context.client_transport())?;
     let (done, ended) = oneshot::channel();
     let (clock, to, note) = (pair.client.clone(), pair.address, both.clone());
     pair.client.spawn("live client", async move {

@@ -18,7 +18,7 @@ use super::records::FrameRecord;
 use super::{Entry, OfScheme, Output, Single, StreamOutput, Streams, Transport};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::{FlowSample, Pair, Stage};
+use airlane_sim::world::{FlowSample, Pair, RunContext};
 
 /// What a stream that runs is made of.
 struct Scene<'a> {
@@ -54,10 +54,13 @@ type Ending = (oneshot::Receiver<Option<String>>, Box<dyn Noted>);
 /// Streams that run.
 struct Roles(Vec<Started>);
 
-pub(super) fn start(cast: &Streams, stage: &mut Stage<'_>) -> Result<Box<dyn Running>, LabError> {
-    let all = cast.each().enumerate();
+pub(super) fn start(
+    traffic: &Streams,
+    context: &mut RunContext<'_>,
+) -> Result<Box<dyn Running>, LabError> {
+    let all = traffic.each().enumerate();
     let roles: Result<Vec<_>, _> =
-        all.map(|(number, (entry, name))| start_one(entry, name, number, stage)).collect();
+        all.map(|(number, (entry, name))| start_one(entry, name, number, context)).collect();
     Ok(Box::new(Roles(roles?)))
 }
 
@@ -65,10 +68,10 @@ fn start_one(
     entry: &Entry,
     name: String,
     number: usize,
-    stage: &mut Stage<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Started, LabError> {
-    let of_scheme = stage.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
-    let clip = Drawn::clip(stage.plan, stage.key.case, number);
+    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let clip = Drawn::clip(context.plan, context.key.case, number);
     let scene = Scene {
         entry,
         clip: match of_scheme.single {
@@ -77,20 +80,20 @@ fn start_one(
             Single::Layered => Arc::new(clip.with_layered_sizes()),
         },
         of_scheme,
-        pair: stage.attach()?,
+        pair: context.attach()?,
         begin: Time::ZERO + entry.start,
-        end: stage.end,
+        end: context.end,
     };
     let (counted_from, end) = (scene.begin + entry.skip, scene.end);
     let (ended, noted) = match scene.of_scheme.transport {
-        Transport::Messages => messages::start(scene, stage)?,
-        Transport::AwStream => awstream::start(scene, stage)?,
+        Transport::Messages => messages::start(scene, context)?,
+        Transport::AwStream => awstream::start(scene, context)?,
         Transport::Salsify | Transport::SalsifySprout | Transport::SalsifySproutPaper => {
-            salsify::start(scene, stage)?
+            salsify::start(scene, context)?
         }
-        Transport::Vivo => vivo::start(scene, None, stage)?,
-        Transport::VivoSkip => vivo::start(scene, Some(vivo::MAX_ASKED), stage)?,
-        Transport::WebRtc => webrtc::start(scene, &name, stage)?,
+        Transport::Vivo => vivo::start(scene, None, context)?,
+        Transport::VivoSkip => vivo::start(scene, Some(vivo::MAX_ASKED), context)?,
+        Transport::WebRtc => webrtc::start(scene, &name, context)?,
     };
     Ok(Started { name, counted_from, end, ended, noted })
 }

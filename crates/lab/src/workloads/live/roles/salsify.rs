@@ -17,7 +17,7 @@ use super::super::{Transport, Video};
 use super::single::{Both, Captured, Known};
 use super::{Ending, Scene};
 use airlane_sim::LabError;
-use airlane_sim::world::Stage;
+use airlane_sim::world::RunContext;
 
 /// The port of both ends.
 const PORT: u16 = 5005;
@@ -26,7 +26,7 @@ const COARSEST: f64 = 0.25;
 /// Halvings in the search for the rate at which a frame fits.
 const HALVINGS: u32 = 24;
 
-pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, LabError> {
+pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<Ending, LabError> {
     let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
     let fault = |what: &str| LabError::fault(format!("{}: {what}", clip.name));
     let (sizes, mode) = match entry.video {
@@ -52,7 +52,7 @@ pub(super) fn start(scene: Scene<'_>, stage: &mut Stage<'_>) -> Result<Ending, L
     let config = || Config {
         mode,
         delay: of_scheme.salsify_delay,
-        packet_bytes: stage.scenario().transport.payload_bytes as usize
+        packet_bytes: context.scenario().transport.payload_bytes as usize
             + usize::from(IP_UDP_HEADER_BYTES),
         ..Config::new(estimator)
     };

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
 use super::{Ending, Noted, Scene};
 use airlane_sim::LabError;
-use airlane_sim::world::{FlowSample, Stage, Tap};
+use airlane_sim::world::{FlowSample, RunContext, Tap};
 use parking_lot::Mutex;
 
 /// Frames that are on their way at most where frames are left out: half a second of them
@@ -97,7 +97,7 @@ fn bytes_of(table: &CloudTable, frame: u32, density: Density) -> u32 {
 pub(super) fn start(
     scene: Scene<'_>,
     most: Option<usize>,
-    stage: &mut Stage<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Ending, LabError> {
     let Scene { entry, clip, pair, begin, end, .. } = scene;
     let table = clip
@@ -112,11 +112,11 @@ pub(super) fn start(
         Rate::of(all.sum(), frame_time * table.frames.len() as u32)
     };
     let offer = Arc::new(Offer { frame_time, levels: levels.iter().map(mean).collect() });
-    let tap = stage.tap(&pair);
-    let control = entry.control.as_ref().unwrap_or(&stage.scheme().control);
-    let mut transport = stage.transport(control);
+    let tap = context.tap(&pair);
+    let control = entry.control.as_ref().unwrap_or(&context.scheme().control);
+    let mut transport = context.transport(control);
     transport.flow.unsent_bytes = Some(UNSENT_BYTES);
-    let listen = stage.server(&pair, transport)?;
+    let listen = context.server(&pair, transport)?;
     let both = Arc::new(Mutex::new(Both::default()));
     let began = Arc::new(Mutex::new(None));
     let known = Known {
@@ -128,7 +128,7 @@ pub(super) fn start(
         end,
         tap: tap.clone(),
     };
-    let (offered, seen) = (offer.clone(), stage.sender_seen(&pair, &tap));
+    let (offered, seen) = (offer.clone(), context.sender_seen(&pair, &tap));
     pair.server.spawn("vivo server", async move {
         let Some(connection) = listen.accept().await else { return };
         seen(connection.control());
@@ -137,7 +137,7 @@ pub(super) fn start(
         // An error says that the client is gone, which tells why itself.
         drop(airlane_vivo::serve_one(&connection, &offered, bytes, note).await);
     });
-    let caller = stage.client(&pair, stage.client_transport())?;
+    let caller = context.client(&pair, context.client_transport())?;
     let (done, ended) = oneshot::channel();
     let (clock, to) = (pair.client.clone(), pair.address);
     pair.client.spawn("vivo client", async move {

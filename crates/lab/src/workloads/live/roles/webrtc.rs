@@ -17,7 +17,7 @@ use super::single::{Both, Captured, Known};
 use super::{Ending, Scene};
 use airlane_scenario::Cipher;
 use airlane_sim::LabError;
-use airlane_sim::world::Stage;
+use airlane_sim::world::RunContext;
 
 /// The port of both ends.
 const PORT: u16 = 5004;
@@ -25,13 +25,13 @@ const PORT: u16 = 5004;
 pub(super) fn start(
     scene: Scene<'_>,
     name: &str,
-    stage: &mut Stage<'_>,
+    context: &mut RunContext<'_>,
 ) -> Result<Ending, LabError> {
     let Scene { clip, pair, begin, end, .. } = scene;
     let fault = |e: &dyn std::fmt::Display| LabError::fault(format!("a call cannot be made: {e}"));
     let ladder = clip.single.clone().expect("a clip with layers of quality has a single one");
     let config = CallConfig {
-        protection: match stage.scenario().transport.cipher {
+        protection: match context.scenario().transport.cipher {
             Cipher::Null => Protection::Null,
             Cipher::Tls => Protection::Sealed,
         },
@@ -39,7 +39,7 @@ pub(super) fn start(
     };
     let sender_at = SocketAddr::new(pair.address.ip(), PORT);
     let receiver_at = SocketAddr::new(pair.from[0], PORT);
-    let seed = stage.seed.split("webrtc").split(name);
+    let seed = context.seed.split("webrtc").split(name);
     let (sender, receiver) = airlane_webrtc::pair(&config, seed, begin, sender_at, receiver_at)
         .map_err(|e| fault(&e))?;
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(|e| fault(&e));

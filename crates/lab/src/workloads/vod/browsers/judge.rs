@@ -18,7 +18,7 @@ use airlane_report::model::Bound;
 use super::super::{NAME, Output, metric_unit};
 use super::record::{Record, Rule, Run, Scheme};
 use super::scenario::{Side, named};
-use airlane_judge::story::{KeptRun, words};
+use airlane_judge::reporting::{ReportedRun, words};
 use airlane_judge::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
 use airlane_sim::Samples;
 use airlane_sim::plan::RunKey;
@@ -57,7 +57,7 @@ impl Judged {
         (side, scheme): (Side, Scheme),
         run: Option<&Run>,
         output: &RunOutput,
-        told: &KeptRun,
+        told: &ReportedRun,
     ) -> Self {
         let viewers = Output::of(output);
         let rates = viewers.iter().map(|v| rate_bps(&v.model, output.ended));

@@ -20,13 +20,13 @@ use self::judge::Judged;
 use self::record::{Record, Scheme};
 use self::scenario::{Side, sides};
 use airlane_judge::Measured;
-use airlane_judge::story::{self, KeptRun, words};
+use airlane_judge::reporting::{self, ReportedRun, words};
 use airlane_judge::summary::{CheckEntry, ClaimEntry, Verdict};
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::execute;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options};
 
 /// The name of the file in a folder of results.
@@ -45,7 +45,7 @@ pub(super) fn findings(folder: &Path) -> Result<Measured, LabError> {
     common.circumstances.command = vec![record.command.clone()];
     let scenario = scenario::scenario(&record, &file)?;
     let plan = Plan::new(scenario, &common)?;
-    let stocks = Stocks::of_plan(&plan)?;
+    let caches = Caches::of_plan(&plan)?;
     let sides = sides(&record);
     let done = execute(&plan, &common, |key, ticket| {
         let (side, scheme) = sides[key.scheme];
@@ -58,14 +58,14 @@ pub(super) fn findings(folder: &Path) -> Result<Measured, LabError> {
             },
         };
         let output = match run {
-            None => world::run(&plan, &stocks, key, &Options::default(), ticket)?,
-            Some(run) => replay::output(&plan, &stocks, key, run).map_err(|e| e.at_file(&file))?,
+            None => world::run(&plan, &caches, key, &Options::default(), ticket)?,
+            Some(run) => replay::output(&plan, &caches, key, run).map_err(|e| e.at_file(&file))?,
         };
-        let told = KeptRun::of(&plan, &output);
+        let told = ReportedRun::of(&plan, &output);
         Ok(Some((Judged::of((side, scheme), run, &output, &told), told)))
     })?;
     let (judged, told): (Vec<_>, Vec<_>) = done.results.into_iter().filter_map(|(_, r)| r).unzip();
-    let mut story = story::tell(&plan, &stocks, &common, told, (done.planned, false));
+    let mut story = reporting::tell(&plan, &caches, &common, told, (done.planned, false));
     let content = folder.join(TABLES).display().to_string();
     story.summary.claims = judge::claims(&record, &judged, &content);
     story.report.claims = story.summary.claims.iter().map(shown).collect();

@@ -6,10 +6,10 @@ use std::time::Duration;
 use airlane_abr::PlayerModel;
 use airlane_base::{InputError, Time};
 
-use super::super::{Drawn, Output, Stock, ViewerOutput, Viewers};
+use super::super::{Cache, Drawn, Output, ViewerOutput, Viewers};
 use super::record::{Chunk, Kind, Player, Run};
 use airlane_sim::plan::{Plan, RunKey};
-use airlane_sim::workload::{Parts, Stocks};
+use airlane_sim::workload::{Caches, Parts};
 use airlane_sim::world::{FlowSample, RunOutput};
 
 /// Between samples of a connection.
@@ -22,16 +22,16 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(500);
 /// If a player's chunks are not those of its title.
 pub(super) fn output(
     plan: &Plan,
-    stocks: &Stocks,
+    caches: &Caches,
     key: RunKey,
     run: &Run,
 ) -> Result<RunOutput, InputError> {
     let ended = Time::ZERO + plan.scenario.duration;
-    let cast = Viewers::of(&plan.scenario);
+    let traffic = Viewers::of(&plan.scenario);
     let videos = Drawn::in_case(plan, key.case).map_or(&[][..], |watched| &watched.videos);
-    let viewers = cast.viewers.iter().zip(videos).zip(&run.players);
+    let viewers = traffic.viewers.iter().zip(videos).zip(&run.players);
     let viewers = viewers.map(|((viewer, video), player)| {
-        let setting = Stock::of(stocks).and_then(|s| s.setting(cast, viewer, &video.name));
+        let setting = Cache::of(caches).and_then(|s| s.setting(traffic, viewer, &video.name));
         let setting = setting.ok_or_else(|| {
             let expected = "expected the quality table of each title beside browsers.json";
             InputError::new(format!("nothing is known of {}", video.name), expected)

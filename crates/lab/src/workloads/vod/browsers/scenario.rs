@@ -8,7 +8,7 @@ use airlane_quality::stats;
 use airlane_quic::ETHERNET_PAYLOAD_BYTES;
 
 use super::record::{Chunk, Kind, Record, Rule, Scheme};
-use airlane_judge::story::words;
+use airlane_judge::reporting::words;
 use airlane_scenario::Scenario;
 
 /// Runs of the laboratory at least: what it expects is their mean, however few the browsers' are.

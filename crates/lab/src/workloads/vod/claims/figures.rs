@@ -67,7 +67,7 @@ impl Figures {
     /// The figures of the viewers of a run.
     pub(super) fn of(output: &Output, run: &ClaimContext<'_>) -> Self {
         let scenario = &run.plan.scenario;
-        let cast = Viewers::of(scenario);
+        let traffic = Viewers::of(scenario);
         let end = Time::ZERO + scenario.duration;
         let until = |v: &ViewerOutput| session::over_at(scenario, v.model.start(), run.at);
         let starts = Drawn::in_case(run.plan, run.key.case).map_or(&[][..], |w| &w.starts);
@@ -75,20 +75,20 @@ impl Figures {
         let viewers = &output.0;
         let viewed = |(v, viewer): (&ViewerOutput, &Viewer)| Viewed {
             group: viewer.group.clone(),
-            unit: metric_unit(cast.metric_of(viewer)).into(),
+            unit: metric_unit(traffic.metric_of(viewer)).into(),
             over_bulk: rates_over_greedy(&v.samples, run.flows),
             ..Viewed::of(v, join, end, until(v))
         };
         // Who has a weight by the scheme; without one there is nothing to settle.
         let minerva = minerva_of(&scenario.schemes[run.key.scheme]);
-        let weighted = viewers.iter().zip(&cast.viewers);
+        let weighted = viewers.iter().zip(&traffic.viewers);
         let weighted = weighted.filter(|(_, v)| minerva.is_some() && v.control.is_none());
         let weighted: Vec<&ViewerOutput> = weighted.map(|(v, _)| v).collect();
         Self {
             settling_s: settling(&weighted, join, end),
             bulk_over_bulk: greedy_over_greedy(run.flows),
             mu: minerva.and_then(|m| m.mu),
-            viewers: viewers.iter().zip(&cast.viewers).map(viewed).collect(),
+            viewers: viewers.iter().zip(&traffic.viewers).map(viewed).collect(),
         }
     }
 

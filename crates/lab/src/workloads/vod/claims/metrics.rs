@@ -20,9 +20,9 @@ pub(super) const MIN_GAP: f64 = 3.0;
 pub(super) const SLACK: f64 = 1.1;
 
 /// The metrics of a run that only claims use.
-pub(crate) fn run_metrics(cast: &Viewers) -> Vec<Metric> {
+pub(crate) fn run_metrics(traffic: &Viewers) -> Vec<Metric> {
     let metric =
-        |&(name, unit, sense, _): &(_, Unit, _, _)| Metric::of_run(name, unit.name(cast), sense);
+        |&(name, unit, sense, _): &(_, Unit, _, _)| Metric::of_run(name, unit.name(traffic), sense);
     OF_A_RUN.iter().map(metric).collect()
 }
 
@@ -33,25 +33,25 @@ pub(super) fn of_run(metric: &str, figures: &Figures) -> Option<f64> {
 }
 
 /// The metrics of draws, of a claim that compares schemes of these names.
-pub(crate) fn metrics(cast: &Viewers, names: &[String]) -> Vec<Metric> {
-    fn listed<F>(cast: &Viewers, table: &[(&'static str, Unit, Sense, F)]) -> Vec<Metric> {
+pub(crate) fn metrics(traffic: &Viewers, names: &[String]) -> Vec<Metric> {
+    fn listed<F>(traffic: &Viewers, table: &[(&'static str, Unit, Sense, F)]) -> Vec<Metric> {
         let metric = |(name, unit, sense, _): &(&'static str, Unit, Sense, F)| {
-            Metric::of_run(*name, unit.name(cast), *sense)
+            Metric::of_run(*name, unit.name(traffic), *sense)
         };
         table.iter().map(metric).collect()
     }
-    let mut all = listed(cast, GAINS);
-    for gain in listed(cast, GAINS) {
+    let mut all = listed(traffic, GAINS);
+    for gain in listed(traffic, GAINS) {
         let over = |baseline: &String| Metric {
             name: format!("{}_over_{baseline}", gain.name).into(),
             ..gain.clone()
         };
         all.extend(names.iter().skip(1).map(over));
     }
-    all.extend(listed(cast, OF_GROUPS));
-    all.extend(listed(cast, OF_A_GAP));
-    all.extend(listed(cast, OF_A_MIX));
-    all.extend(listed(cast, OF_TWO));
+    all.extend(listed(traffic, OF_GROUPS));
+    all.extend(listed(traffic, OF_A_GAP));
+    all.extend(listed(traffic, OF_A_MIX));
+    all.extend(listed(traffic, OF_TWO));
     all
 }
 
@@ -69,9 +69,9 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    fn name(self, cast: &Viewers) -> &'static str {
+    fn name(self, traffic: &Viewers) -> &'static str {
         match self {
-            Self::Qoe => cast.unit(),
+            Self::Qoe => traffic.unit(),
             Self::S => "s",
             Self::B => "B",
             Self::None => "",

@@ -1,30 +1,32 @@
 //! What claims about viewers are measured by: figures of all viewers of a run, of mixes, of groups, and
 //! of the optimum that constant rates could have reached.
 
-mod chapter;
 mod figures;
 mod measures;
 mod metrics;
 mod optimum;
 mod samples;
+mod section;
 mod value;
 
 use super::{NAME, Output, Viewers};
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{ByMetric, ClaimContext, ClaimRun, Compared, Kept, Metric, Stocks};
+use airlane_sim::workload::{
+    ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Compared, Metric,
+};
 
-pub(super) use chapter::chapter;
 pub(super) use metrics::{metrics, run_metrics};
 pub(super) use samples::defaults;
+pub(super) use section::section;
 
 /// What claims need of the viewers of a run.
-pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Kept {
-    Kept::new(NAME, figures::Figures::of(output, run))
+pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> CachedMetrics {
+    CachedMetrics::new(NAME, figures::Figures::of(output, run))
 }
 
 /// The same as a journal has it.
-pub(super) fn read_kept(json: serde_json::Value) -> Option<Kept> {
-    Kept::read::<figures::Figures>(NAME, json)
+pub(super) fn read_cached(json: serde_json::Value) -> Option<CachedMetrics> {
+    CachedMetrics::read::<figures::Figures>(NAME, json)
 }
 
 /// The figure of a run.
@@ -41,11 +43,11 @@ pub(super) fn of_draws(compared: &Compared<'_>) -> ByMetric {
 }
 
 /// The metrics of a measure that takes no runs.
-pub(super) fn measure_metrics(cast: &Viewers, measure: &str) -> Option<Vec<Metric>> {
-    (measure == value::NAME).then(|| value::metrics(cast))
+pub(super) fn measure_metrics(traffic: &Viewers, measure: &str) -> Option<Vec<Metric>> {
+    (measure == value::NAME).then(|| value::metrics(traffic))
 }
 
 /// The figures of that measure.
-pub(super) fn measure(measure: &str, plan: &Plan, stocks: &Stocks) -> Option<ByMetric> {
-    (measure == value::NAME).then(|| value::samples(plan, stocks))
+pub(super) fn measure(measure: &str, plan: &Plan, caches: &Caches) -> Option<ByMetric> {
+    (measure == value::NAME).then(|| value::samples(plan, caches))
 }

@@ -46,7 +46,7 @@ pub(super) fn mixes<'a>(compared: &Compared<'a>) -> Option<Vec<Mix<'a>>> {
     let mix = |(case, seeds): (usize, &Vec<Vec<&'a ClaimRun>>)| {
         let figures = |run: &&'a ClaimRun| run.kept.of::<Figures>();
         let runs = seeds.iter().map(|runs| runs.iter().map(figures).collect());
-        let (optimum, bound) = optimum::of_mix(compared.plan, compared.stocks, case);
+        let (optimum, bound) = optimum::of_mix(compared.plan, compared.caches, case);
         Some(Mix { runs: runs.collect::<Option<_>>()?, optimum, bound })
     };
     compared.runs.iter().enumerate().map(mix).collect()
@@ -158,13 +158,13 @@ mod tests {
         assert_eq!(one("first_buffer_at_join_s"), 10.0);
         assert_eq!((one("video_bytes"), one("waiting_s")), (118_000.0, 0.5));
         assert!((one("log_qoe_gain") - (60.0f64 * 58.0 / 50.0 / 90.0).ln()).abs() < 1e-12);
-        let cast = Viewers {
+        let traffic = Viewers {
             viewers: Vec::new(),
             arrivals: None,
             player: Player::default(),
             min_chunks: 1,
         };
-        let listed = [metrics(&cast, &against_cubic()), run_metrics(&cast)].concat();
+        let listed = [metrics(&traffic, &against_cubic()), run_metrics(&traffic)].concat();
         for name in s.keys() {
             assert!(listed.iter().any(|m| m.name == *name), "{name}");
         }

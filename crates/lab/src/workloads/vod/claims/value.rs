@@ -5,9 +5,9 @@ use airlane_minerva::curve::sustaining_rate_bps;
 use airlane_minerva::value::Ahead;
 use airlane_minerva::{Blend, ValueFunction};
 
-use super::super::{Stock, Value, Viewers, abr_of, minerva_of, spread, value_function};
+use super::super::{Cache, Value, Viewers, abr_of, minerva_of, spread, value_function};
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{ByMetric, Metric, Sense, Stocks};
+use airlane_sim::workload::{ByMetric, Caches, Metric, Sense};
 
 /// The name of the measure in claims.
 pub(super) const NAME: &str = "value-function";
@@ -24,8 +24,8 @@ const METRICS: [(&str, Sense); 6] = [
 ];
 
 /// The metrics of the measure.
-pub(super) fn metrics(cast: &Viewers) -> Vec<Metric> {
-    let unit = |name: &str| if name.starts_with("rising") { "" } else { cast.unit() };
+pub(super) fn metrics(traffic: &Viewers) -> Vec<Metric> {
+    let unit = |name: &str| if name.starts_with("rising") { "" } else { traffic.unit() };
     METRICS.iter().map(|&(name, sense)| Metric::of_run(name, unit(name), sense)).collect()
 }
 
@@ -80,17 +80,17 @@ struct Shape {
 
 /// The samples: a pair per video, as many as the plan has cases, in the order of the corpus. The
 /// value function and its horizon are those of the first scheme that has any.
-pub(super) fn samples(plan: &Plan, stocks: &Stocks) -> ByMetric {
+pub(super) fn samples(plan: &Plan, caches: &Caches) -> ByMetric {
     let scenario = &plan.scenario;
-    let cast = Viewers::of(scenario);
-    let (Some(viewer), Some(stock)) = (cast.viewers.first(), Stock::of(stocks)) else {
+    let traffic = Viewers::of(scenario);
+    let (Some(viewer), Some(cache)) = (traffic.viewers.first(), Cache::of(caches)) else {
         return ByMetric::new();
     };
-    let abr = abr_of(cast, viewer);
+    let abr = abr_of(traffic, viewer);
     let minerva = scenario.schemes.iter().find_map(minerva_of);
     let kind = minerva.and_then(|m| m.value).unwrap_or(Value::OnDemand);
     let horizon = minerva.and_then(|m| m.horizon).unwrap_or(Blend::default().horizon);
-    let settings = stock.settings(cast.metric_of(viewer));
+    let settings = cache.settings(traffic.metric_of(viewer));
     let settings: Vec<_> = settings.take(plan.cases.len()).enumerate().collect();
     let shapes = spread(settings, |(_, setting)| {
         let v = value_function(kind, setting, abr, horizon);

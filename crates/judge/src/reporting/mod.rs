@@ -25,7 +25,7 @@ pub use words::scheme_note;
 use crate::summary::Summary;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey};
-use airlane_sim::workload::{RunResult, Stocks, traffic_of};
+use airlane_sim::workload::{Caches, RunResult, traffic_of};
 use airlane_sim::world::RunOutput;
 use words::plural;
 
@@ -34,7 +34,7 @@ pub const DRAWN_CASES: usize = 3;
 
 /// What is kept of a run for the report.
 #[derive(Clone, Debug)]
-pub struct KeptRun {
+pub struct ReportedRun {
     /// Which run.
     pub key: RunKey,
     /// Its result.
@@ -43,7 +43,7 @@ pub struct KeptRun {
     pub series: Option<Run>,
 }
 
-impl KeptRun {
+impl ReportedRun {
     /// What to keep of a run of `plan`.
     pub fn of(plan: &Plan, output: &RunOutput) -> Self {
         Self {
@@ -62,7 +62,7 @@ pub fn is_drawn(plan: &Plan, key: RunKey) -> bool {
 
 /// What came out of a plan.
 #[derive(Clone, Debug)]
-pub struct Story {
+pub struct RunReport {
     /// What the seeds determine.
     pub summary: Summary,
     /// The page.
@@ -75,20 +75,20 @@ pub struct Story {
     pub failed: usize,
 }
 
-/// Tells the story of the runs of `plan` that finished, in the order of the plan; `planned` says
+/// Reports on the runs of `plan` that finished, in the order of the plan; `planned` says
 /// how many there should be, `stopped` whether a stop kept some from finishing.
 pub fn tell(
     plan: &Plan,
-    stocks: &Stocks,
+    caches: &Caches,
     common: &Common<'_>,
-    told: Vec<KeptRun>,
+    told: Vec<ReportedRun>,
     (planned, stopped): (usize, bool),
-) -> Story {
+) -> RunReport {
     let scenario = &plan.scenario;
     let results = Results::new(plan, told.iter().map(|t| (t.key, &t.result)));
 
     let mut summary = Summary::new(&scenario.name, scenario.seeds.clone());
-    for KeptRun { key, result, .. } in &told {
+    for ReportedRun { key, result, .. } in &told {
         let run = entry(plan, &scenario.name, *key, result);
         summary.virtual_s += result.virtual_s;
         summary.rows.extend(rows(&run, result));
@@ -104,24 +104,24 @@ pub fn tell(
         Section { facts: about::facts(plan), schemes: about::schemes(plan), ..Section::default() };
     section.runs = told.iter().filter_map(|t| t.series.clone()).collect();
     if !told.is_empty() {
-        fill(&mut section, &results, stocks);
+        fill(&mut section, &results, caches);
     }
     report.sections = vec![section];
     report.terms = about::terms(plan);
     report.notes = about::notes(&results, (planned, stopped));
     report.provenance = about::provenance(&results, common);
     let table = terminal::table(&results);
-    Story { summary, report, table, verdict, failed }
+    RunReport { summary, report, table, verdict, failed }
 }
 
-fn fill(section: &mut Section, results: &Results<'_>, stocks: &Stocks) {
+fn fill(section: &mut Section, results: &Results<'_>, caches: &Caches) {
     section.tables = vec![tables::by_scheme(results)];
-    for cast in traffic_of(&results.plan.scenario).filter(|cast| !cast.is_empty()) {
-        let chapter = cast.chapter(results, stocks);
-        section.tables.extend(chapter.tables);
-        section.dots.extend(chapter.dots);
-        section.curves.extend(chapter.curves);
-        section.cdfs.extend(chapter.cdfs);
+    for traffic in traffic_of(&results.plan.scenario).filter(|traffic| !traffic.is_empty()) {
+        let own = traffic.section(results, caches);
+        section.tables.extend(own.tables);
+        section.dots.extend(own.dots);
+        section.curves.extend(own.curves);
+        section.cdfs.extend(own.cdfs);
     }
     section.tables.extend(tables::by_access(results));
 }
@@ -139,8 +139,9 @@ fn verdict(
         parts.push(format!("{} of {} failed.", failed, plural(sessions, "session")));
     }
     if results.all().next().is_some() {
-        let mut casts = traffic_of(&results.plan.scenario).filter(|cast| !cast.is_empty());
-        parts.extend(casts.find_map(|cast| cast.verdict(results)));
+        let mut participants =
+            traffic_of(&results.plan.scenario).filter(|traffic| !traffic.is_empty());
+        parts.extend(participants.find_map(|traffic| traffic.verdict(results)));
     }
     parts.join(" ")
 }

@@ -23,14 +23,14 @@ use super::types::{self, Abr, Player, Viewer, Viewers};
 use airlane_sim::LabError;
 use airlane_sim::identity::text;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 
 /// The session that f and the optimum simulate: as long as the paper's.
 pub(crate) const SESSION: Duration = Duration::from_secs(200);
 
 /// What all runs of a plan share.
 #[derive(Clone, Debug)]
-pub struct Stock {
+pub struct Cache {
     /// Every title that may be watched.
     pub library: Arc<Library>,
     settings: BTreeMap<(String, Metric), Arc<TitleModel>>,
@@ -52,10 +52,10 @@ struct Named {
     kind: AbrKind,
 }
 
-impl Stock {
+impl Cache {
     /// What the runs of a plan share.
-    pub fn of(stocks: &Stocks) -> Option<&Self> {
-        stocks.of::<Self>()
+    pub fn of(caches: &Caches) -> Option<&Self> {
+        caches.of::<Self>()
     }
 
     /// Prepares what the runs of `plan` share; Minerva's normalisation takes a moment.
@@ -64,7 +64,7 @@ impl Stock {
     /// If a title does not go together with the player's settings.
     pub(super) fn new(drawn: &Drawn, plan: &Plan) -> Result<Self, LabError> {
         let scenario = &plan.scenario;
-        let cast = Viewers::of(scenario);
+        let traffic = Viewers::of(scenario);
         if drawn.corpus.is_none() {
             return Ok(Self {
                 library: Arc::default(),
@@ -73,32 +73,32 @@ impl Stock {
                 providers: vec![BTreeMap::new(); scenario.schemes.len()],
             });
         }
-        let videos = drawn.titles(cast);
-        let player = &cast.player;
+        let videos = drawn.titles(traffic);
+        let player = &traffic.player;
         let mut settings = BTreeMap::new();
-        for metric in cast.metrics() {
+        for metric in traffic.metrics() {
             let of_metric = settings_of(&videos, &Player { metric, ..player.clone() })?;
             settings.extend(of_metric.into_iter().map(|(name, s)| ((name, metric), s)));
         }
-        let mut stock = Self {
+        let mut cache = Self {
             library: Arc::new(Library::new(videos).with_opening(player.opening_bytes.clone())),
             settings,
             curves: BTreeMap::new(),
             providers: Vec::new(),
         };
         if scenario.schemes.iter().any(|s| super::minerva_of(s).is_some()) {
-            stock.curves = stock.curves_of(cast);
+            cache.curves = cache.curves_of(traffic);
         }
         let alpha = alpha::per_connection(drawn.content_hash);
-        stock.providers = scenario
+        cache.providers = scenario
             .schemes
             .iter()
             .map(|s| match super::minerva_of(s) {
                 None => Ok(BTreeMap::new()),
-                Some(m) => stock.providers_of((drawn, plan), s.control.weight(), m, alpha),
+                Some(m) => cache.providers_of((drawn, plan), s.control.weight(), m, alpha),
             })
             .collect::<Result<_, InputError>>()?;
-        Ok(stock)
+        Ok(cache)
     }
 
     /// Minerva's provider for a viewer under the `scheme`-th scheme, if it has one.
@@ -109,16 +109,16 @@ impl Stock {
     /// A title as the viewer's decisions see it.
     pub fn setting(
         &self,
-        cast: &Viewers,
+        traffic: &Viewers,
         viewer: &Viewer,
         title: &str,
     ) -> Option<&Arc<TitleModel>> {
-        self.settings.get(&(title.to_owned(), cast.metric_of(viewer)))
+        self.settings.get(&(title.to_owned(), traffic.metric_of(viewer)))
     }
 
     /// What a constant rate is worth to the viewer on a title; `None` if it was not computed.
-    pub fn curve(&self, cast: &Viewers, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
-        self.curves.get(&(title.to_owned(), watched(cast, viewer)))
+    pub fn curve(&self, traffic: &Viewers, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
+        self.curves.get(&(title.to_owned(), watched(traffic, viewer)))
     }
 
     /// The titles as decisions see them under `metric`, by name.
@@ -129,12 +129,12 @@ impl Stock {
 
     /// `Q_i(r)` of every title for everybody whose weight follows it: the titles are spread over
     /// the machine's cores.
-    fn curves_of(&self, cast: &Viewers) -> BTreeMap<(String, Watched), RateCurve> {
+    fn curves_of(&self, traffic: &Viewers) -> BTreeMap<(String, Watched), RateCurve> {
         let mut all: BTreeMap<(String, Watched), (&Arc<TitleModel>, AbrKind)> = BTreeMap::new();
-        for viewer in cast.viewers.iter().filter(|v| v.control.is_none()) {
-            let watched = watched(cast, viewer);
+        for viewer in traffic.viewers.iter().filter(|v| v.control.is_none()) {
+            let watched = watched(traffic, viewer);
             for (title, setting) in self.settings(watched.metric) {
-                let abr = abr_of(cast, viewer);
+                let abr = abr_of(traffic, viewer);
                 all.insert((title.to_owned(), watched.clone()), (setting, abr));
             }
         }
@@ -152,21 +152,21 @@ impl Stock {
         minerva: &types::Minerva,
         alpha: f64,
     ) -> Result<BTreeMap<String, Arc<Provider>>, InputError> {
-        let cast = Viewers::of(&plan.scenario);
+        let traffic = Viewers::of(&plan.scenario);
         let mut views: BTreeMap<&str, BTreeSet<Watched>> = BTreeMap::new();
-        for viewer in cast.viewers.iter().filter(|v| v.control.is_none()) {
-            views.entry(&viewer.provider).or_default().insert(watched(cast, viewer));
+        for viewer in traffic.viewers.iter().filter(|v| v.control.is_none()) {
+            views.entry(&viewer.provider).or_default().insert(watched(traffic, viewer));
         }
         let provider = |(name, views): (&str, BTreeSet<Watched>)| {
             let f = self.normalisation(&drawn.files, &views, minerva, alpha * baseline)?;
             let titles = self.settings.iter().map(|((t, m), s)| ((t.clone(), *m), s.clone()));
-            let viewer = cast.viewers.iter().find(|v| v.provider == name);
+            let viewer = traffic.viewers.iter().find(|v| v.provider == name);
             let config = config(minerva, baseline);
             let provider = Provider {
                 values: self.values(drawn, &views, minerva, config.blend.horizon),
                 titles: titles.collect(),
-                metric: viewer.and_then(|v| v.metric).unwrap_or(cast.player.metric),
-                abr: abr_kind(cast.player.abr, cast.player.horizon),
+                metric: viewer.and_then(|v| v.metric).unwrap_or(traffic.player.metric),
+                abr: abr_kind(traffic.player.abr, traffic.player.horizon),
                 normalisation: Arc::new(f),
                 config,
                 payload_bytes: plan.scenario.transport.payload_bytes,
@@ -345,8 +345,8 @@ pub fn settings_of(
         .collect()
 }
 
-fn watched(cast: &Viewers, viewer: &Viewer) -> Watched {
-    Watched { metric: cast.metric_of(viewer), abr: Named::of(abr_of(cast, viewer)) }
+fn watched(traffic: &Viewers, viewer: &Viewer) -> Watched {
+    Watched { metric: traffic.metric_of(viewer), abr: Named::of(abr_of(traffic, viewer)) }
 }
 
 impl Named {
@@ -376,8 +376,8 @@ impl Ord for Named {
 }
 
 /// The algorithm that the viewer's player runs.
-pub(crate) fn abr_of(cast: &Viewers, viewer: &Viewer) -> AbrKind {
-    abr_kind(viewer.abr.unwrap_or(cast.player.abr), cast.player.horizon)
+pub(crate) fn abr_of(traffic: &Viewers, viewer: &Viewer) -> AbrKind {
+    abr_kind(viewer.abr.unwrap_or(traffic.player.abr), traffic.player.horizon)
 }
 
 /// The algorithm by the scenario's name for it.
@@ -392,16 +392,16 @@ pub(crate) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
     }
 }
 
-/// Checks what [`Stock::new`] checks of the input, without its work.
+/// Checks what [`Cache::new`] checks of the input, without its work.
 pub(super) fn check(drawn: &Drawn, plan: &Plan) -> Result<(), InputError> {
-    let cast = Viewers::of(&plan.scenario);
-    for metric in cast.metrics() {
-        settings_of(&drawn.titles(cast), &Player { metric, ..cast.player.clone() })?;
+    let traffic = Viewers::of(&plan.scenario);
+    for metric in traffic.metrics() {
+        settings_of(&drawn.titles(traffic), &Player { metric, ..traffic.player.clone() })?;
     }
     Ok(())
 }
 
-/// All that a stock depends on but the corpus.
+/// All that a cache depends on but the corpus.
 pub(super) fn key(drawn: &Drawn, plan: &Plan) -> String {
     let Viewers { viewers, player, min_chunks, arrivals: _ } = Viewers::of(&plan.scenario);
     let schemes: Vec<_> = plan

@@ -6,8 +6,8 @@ use super::super::{Drawn, Viewers};
 use super::figures::Figures;
 use super::metrics::STEP;
 use super::samples::{self, Mix};
-use airlane_judge::story::words::scheme_title;
-use airlane_sim::workload::{ByMetric, ClaimChapter, Compared};
+use airlane_judge::reporting::words::scheme_title;
+use airlane_sim::workload::{ByMetric, ClaimSection, Compared};
 
 /// The name of the offline optimum among the lines of a chart.
 const OPTIMUM: &str = "optimum";
@@ -15,16 +15,20 @@ const OPTIMUM: &str = "optimum";
 /// Videos that a row names.
 const MAX_VIDEOS: usize = 8;
 
-/// The chapter of a scene; empty unless every run has what it takes.
-pub(crate) fn chapter(cast: &Viewers, compared: &Compared<'_>, samples: &ByMetric) -> ClaimChapter {
-    let Some(mixes) = samples::mixes(compared) else { return ClaimChapter::default() };
+/// Section of a scene; empty unless every run has what it takes.
+pub(crate) fn section(
+    traffic: &Viewers,
+    compared: &Compared<'_>,
+    samples: &ByMetric,
+) -> ClaimSection {
+    let Some(mixes) = samples::mixes(compared) else { return ClaimSection::default() };
     let mut schemes = Vec::new();
     if mixes.iter().any(|mix| mix.optimum.is_finite()) {
         schemes.push(Scheme::new(OPTIMUM, "Optimum", "Constant rates found offline."));
     }
-    ClaimChapter {
-        tables: vec![by_mix(compared, &mixes, cast.unit())],
-        cdfs: cdfs(compared, &mixes, samples, cast.unit()),
+    ClaimSection {
+        tables: vec![by_mix(compared, &mixes, traffic.unit())],
+        cdfs: cdfs(compared, &mixes, samples, traffic.unit()),
         schemes,
         terms: terms(),
     }

@@ -8,7 +8,9 @@ use super::series::{over_window, series};
 use super::words::plural;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::traffic_of;
-use airlane_sim::world::{AirOutput, AirWay, FlowSample, HeldAir, RunOutput, WayOutput};
+use airlane_sim::world::{
+    AirDirection, AirOutput, DirectionOutput, FlowSample, HeldAir, RunOutput,
+};
 
 /// Shares of the air are over so many seconds.
 const SHARE_WINDOW_S: f64 = 2.0;
@@ -33,9 +35,9 @@ const BECAME: [(&str, &str, Wear); 4] = [
 /// The stations of a run by the names of their actors: of each entry of its ways, if that crosses air.
 /// A station is named after the connection of its host, if each host has one alone.
 pub(super) fn stations(plan: &Plan, output: &RunOutput) -> Vec<Option<String>> {
-    let casts = traffic_of(&plan.scenario).zip(output.parts.iter());
-    let titles = casts.flat_map(|(cast, part)| {
-        let (places, flows) = (cast.places().len(), part.flows());
+    let participants = traffic_of(&plan.scenario).zip(output.parts.iter());
+    let titles = participants.flat_map(|(traffic, part)| {
+        let (places, flows) = (traffic.places().len(), part.flows());
         let alone = places == flows.len();
         (0..places).map(move |i| alone.then(|| flows[i].title.clone())).collect::<Vec<_>>()
     });
@@ -100,7 +102,7 @@ fn occupancy(air: &AirOutput, title: String, stations: &[Option<String>]) -> Occ
     }
 }
 
-fn add_shares(holder: &mut Holder, way: &AirWay, bin_s: f64) {
+fn add_shares(holder: &mut Holder, way: &AirDirection, bin_s: f64) {
     for (number, bin) in way.bins.iter().enumerate() {
         for (shares, held) in holder.shares.iter_mut().zip(shares(bin, way.direction)) {
             if shares.len() <= number {
@@ -198,7 +200,7 @@ pub(super) fn shares_over_time(output: &RunOutput, stations: &[Option<String>]) 
 
 /// How long packets wait for each station's air, in the direction that carries more.
 pub(super) fn waits(output: &RunOutput, stations: &[Option<String>], window_s: f64) -> Vec<Series> {
-    let of = |(name, ways): (String, Vec<&WayOutput>)| {
+    let of = |(name, ways): (String, Vec<&DirectionOutput>)| {
         let busier = ways.into_iter().max_by_key(|way| way.report.carried_bytes)?;
         let points = over_window(
             window_s,
@@ -231,8 +233,8 @@ pub(super) fn round_trips(output: &RunOutput) -> Panel {
 fn by_station<'a>(
     output: &'a RunOutput,
     stations: &[Option<String>],
-) -> Vec<(String, Vec<&'a WayOutput>)> {
-    let mut all: Vec<(String, Vec<&WayOutput>)> = Vec::new();
+) -> Vec<(String, Vec<&'a DirectionOutput>)> {
+    let mut all: Vec<(String, Vec<&DirectionOutput>)> = Vec::new();
     for (way, name) in output.ways.iter().zip(stations) {
         let Some(name) = name else { continue };
         match all.iter_mut().find(|(known, _)| known == name) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use airlane_base::Seed;
-use airlane_judge::story::{KeptRun, Story, tell};
+use airlane_judge::reporting::{ReportedRun, RunReport, tell};
 use airlane_judge::summary::Row;
 use airlane_lab::workloads::bulk::on_transfers;
 use airlane_lab::workloads::vod::{self, Side, on_viewers};
@@ -17,7 +17,7 @@ use airlane_sim::Samples;
 use airlane_sim::execute;
 use airlane_sim::plan::{Plan, Sources, TraceUse};
 use airlane_sim::pool::Stop;
-use airlane_sim::workload::Stocks;
+use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
 const TWO_VIEWERS: &str = "name = \"two\"\ntitle = \"Two viewers\"\nstory = \"Look.\"\n\
@@ -60,18 +60,18 @@ fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {
 }
 
 /// The story of a plan's runs; `change` may spoil what came out of each.
-fn story_of(plan: &Plan, options: &Options, change: impl Fn(&mut RunOutput) + Sync) -> Story {
+fn story_of(plan: &Plan, options: &Options, change: impl Fn(&mut RunOutput) + Sync) -> RunReport {
     let stop = Stop::default();
     with_common(&stop, |common| {
-        let stocks = Stocks::of_plan(plan).unwrap();
+        let caches = Caches::of_plan(plan).unwrap();
         let done = execute(plan, common, |key, ticket| {
-            let mut output = world::run(plan, &stocks, key, options, ticket)?;
+            let mut output = world::run(plan, &caches, key, options, ticket)?;
             change(&mut output);
-            Ok::<_, LabError>(KeptRun::of(plan, &output))
+            Ok::<_, LabError>(ReportedRun::of(plan, &output))
         })
         .unwrap();
         let told = done.results.into_iter().map(|(_, told)| told).collect();
-        tell(plan, &stocks, common, told, (done.planned, done.stopped))
+        tell(plan, &caches, common, told, (done.planned, done.stopped))
     })
 }
 
@@ -227,11 +227,11 @@ fn a_failed_session_is_told_and_counts_like_any_other() {
     assert!(story.report.notes.iter().any(|n| n == note), "{:?}", story.report.notes);
     let all = story_of(&plan, &Options::default(), |_| {});
     for metric in ["min_qoe", "mean_qoe", "qoe_range"] {
-        let of = |s: &Story| value(&s.summary.rows, "minerva", metric);
+        let of = |s: &RunReport| value(&s.summary.rows, "minerva", metric);
         assert_eq!(of(&story), of(&all), "{metric}");
     }
     assert_eq!(value(&story.summary.rows, "minerva", "failed_sessions"), 1.0);
-    let by_viewer = |s: &Story| s.report.sections[0].tables[1].clone();
+    let by_viewer = |s: &RunReport| s.report.sections[0].tables[1].clone();
     assert_eq!(by_viewer(&story), by_viewer(&all));
 }
 
@@ -257,8 +257,8 @@ fn transfers_alone_have_their_own_table_and_verdict() {
 fn what_finished_before_a_stop_is_told_as_such() {
     let plan = plan(TRANSFERS, None);
     let story = with_common(&Stop::default(), |common| {
-        let stocks = Stocks::of_plan(&plan).unwrap();
-        tell(&plan, &stocks, common, Vec::new(), (2, true))
+        let caches = Caches::of_plan(&plan).unwrap();
+        tell(&plan, &caches, common, Vec::new(), (2, true))
     });
     assert_eq!(story.verdict, "Stopped after 0 of 2 runs.");
     assert!(story.table.is_empty() && story.summary.rows.is_empty());

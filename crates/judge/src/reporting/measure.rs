@@ -1,7 +1,7 @@
 //! Rows of a summary from the results of runs.
 
 use airlane_sim::plan::{Plan, RunKey};
-use airlane_sim::workload::{AllKept, ClaimContext, ClaimRun, Figure, RunResult};
+use airlane_sim::workload::{AllCachedMetrics, ClaimContext, ClaimRun, Figure, RunResult};
 use airlane_sim::world::RunOutput;
 
 use crate::summary::{Row, RunEntry};
@@ -19,7 +19,9 @@ pub fn claim_run(plan: &Plan, output: &RunOutput, drawn: bool) -> ClaimRun {
     };
     ClaimRun {
         result: output.result(plan),
-        kept: AllKept::new(output.parts.iter().filter_map(|part| part.keep(&run)).collect()),
+        kept: AllCachedMetrics::new(
+            output.parts.iter().filter_map(|part| part.keep(&run)).collect(),
+        ),
         over_time: drawn.then(|| super::over_time(plan, output)),
     }
 }

@@ -69,8 +69,8 @@ pub fn of_network() -> Vec<Headline> {
 
 /// The figures of all workloads and of the bottleneck, in order.
 pub fn headlines(plan: &airlane_sim::plan::Plan) -> Vec<Headline> {
-    let casts = traffic_of(&plan.scenario).filter(|cast| !cast.is_empty());
-    let of_casts = casts.flat_map(|cast| cast.headlines());
+    let participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());
+    let of_casts = participants.flat_map(|traffic| traffic.headlines());
     // Several accesses have a table of their own.
     let only = plan.scenario.network.bottleneck().is_some();
     let of_network = of_network().into_iter().filter(|figure| only && figure.column.title != AIR);

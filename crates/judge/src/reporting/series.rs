@@ -7,7 +7,7 @@ use super::air;
 use airlane_scenario::Capacity;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{Ended, Flow, OverTime};
-use airlane_sim::world::{FlowSample, LinkSampleRow, RunOutput, WayOutput};
+use airlane_sim::world::{DirectionOutput, FlowSample, LinkSampleRow, RunOutput};
 
 /// What the link did is a mean over so many seconds: short enough to show how queues swing.
 const LINK_WINDOW_S: f64 = 2.0;
@@ -94,7 +94,7 @@ fn weights(flows: &[Flow<'_>]) -> Panel {
 /// What the links did: the only access's way down, or every way that was used if there are several. Of
 /// air, which has no capacity that is known beforehand, the share of it; `stations` names who is on air.
 fn links(plan: &Plan, output: &RunOutput, stations: &[Option<String>]) -> Vec<Panel> {
-    let ways: Vec<(String, &WayOutput)> = match output.bottleneck() {
+    let ways: Vec<(String, &DirectionOutput)> = match output.bottleneck() {
         Some(only) => vec![("Link".to_owned(), only)],
         None => output.ways.iter().map(|way| (way_name(way), way)).collect(),
     };
@@ -144,12 +144,12 @@ fn links(plan: &Plan, output: &RunOutput, stations: &[Option<String>]) -> Vec<Pa
 }
 
 /// The name of a way, for people.
-fn way_name(way: &WayOutput) -> String {
+fn way_name(way: &DirectionOutput) -> String {
     format!("{}, {}", way.access, way.direction.name())
 }
 
 /// Whether the capacity of a way is not constant.
-fn varies(plan: &Plan, way: &WayOutput) -> bool {
+fn varies(plan: &Plan, way: &DirectionOutput) -> bool {
     let constant = plan.scenario.network.ways().any(|(_, access, direction, of)| {
         access.name == way.access
             && direction == way.direction

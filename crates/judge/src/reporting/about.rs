@@ -7,7 +7,7 @@ use super::words::{self, count, list, sentence};
 use airlane_scenario::{AccessKind, Capacity, Cipher};
 use airlane_sim::Common;
 use airlane_sim::Results;
-use airlane_sim::plan::{Plan, RunKey, WayKey};
+use airlane_sim::plan::{DirectionKey, Plan, RunKey};
 use airlane_sim::quoted;
 use airlane_sim::workload::{About, RunResult, traffic_of};
 use airlane_sim::{COMMIT, VERSION};
@@ -68,8 +68,8 @@ pub fn who(plan: &Plan) -> String {
 
 /// What the workloads that take part say of themselves.
 fn about(plan: &Plan) -> Vec<About> {
-    let casts = traffic_of(&plan.scenario).filter(|cast| !cast.is_empty());
-    casts.map(|cast| cast.about(plan)).collect()
+    let participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());
+    participants.map(|traffic| traffic.about(plan)).collect()
 }
 
 /// What each access carries towards its hosts, and what it is behind.
@@ -90,7 +90,7 @@ fn accesses(plan: &Plan) -> String {
 }
 
 /// The files of the traces, of one way or of all.
-fn traces(plan: &Plan, of: Option<WayKey>) -> Vec<&str> {
+fn traces(plan: &Plan, of: Option<DirectionKey>) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     let all = plan.cases.iter().flat_map(|c| &c.traces);
     for (_, trace) in all.filter(|(way, _)| of.is_none_or(|of| **way == of)) {

@@ -25,7 +25,7 @@ use super::tap::Tap;
 use crate::error::LabError;
 use crate::pcap;
 use crate::plan::{Plan, RunKey};
-use crate::workload::Stocks;
+use crate::workload::Caches;
 use airlane_scenario::{ControllerConfig, Cupid, Scenario, Scheme};
 
 /// The port of every server.
@@ -138,11 +138,11 @@ impl OnAir {
 }
 
 /// What starting roles takes.
-pub struct Stage<'a> {
+pub struct RunContext<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// What its runs share.
-    pub stocks: &'a Stocks,
+    pub caches: &'a Caches,
     /// Which run.
     pub key: RunKey,
     /// The seed of the world.
@@ -159,10 +159,10 @@ pub struct Stage<'a> {
     endpoints: Vec<Arc<Endpoint>>,
 }
 
-impl<'a> Stage<'a> {
-    /// The stage of a run, with a server and a client in `world` for each entry of `hosts`.
+impl<'a> RunContext<'a> {
+    /// The context of a run, with a server and a client in `world` for each entry of `hosts`.
     pub(super) fn new(
-        (plan, stocks, key, seed): (&'a Plan, &'a Stocks, RunKey, Seed),
+        (plan, caches, key, seed): (&'a Plan, &'a Caches, RunKey, Seed),
         options: &'a Options,
         world: &mut World,
         hosts: &[Addresses],
@@ -207,7 +207,7 @@ impl<'a> Stage<'a> {
         let label = pcap::file_name(&plan.label(key));
         Ok(Self {
             plan,
-            stocks,
+            caches,
             key,
             seed,
             end: Time::ZERO + plan.scenario.duration,
