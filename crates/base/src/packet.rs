@@ -50,8 +50,8 @@ pub struct Packet {
     pub enqueued: Time,
     /// How far it is.
     pub progress: Progress,
-    /// Bytes of headers that travel with the payload without being part of it:
-    /// [`IP_UDP_HEADER_BYTES`] for a datagram, none for an IP packet.
+    /// Bytes of headers on the wire that the payload does not include: [`IP_UDP_HEADER_BYTES`] if it is a
+    /// UDP payload, 0 if it is a whole IP packet.
     pub header_bytes: u8,
     /// The UDP payload; of a packet without headers the packet itself.
     pub payload: Vec<u8>,

@@ -143,7 +143,7 @@ pub enum Signal {
 /// A rate that holds until the next report is missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Of UDP payload.
+    /// Rate that is granted, counted in UDP payload.
     pub rate: Rate,
     /// Until the next report.
     pub interval: Duration,

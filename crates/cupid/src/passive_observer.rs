@@ -24,7 +24,7 @@ pub struct GrantedRates {
     pub estimate: Estimate,
     /// The rate of the station, all flows together, by the default rule.
     pub rate: Rate,
-    /// The rate by the published rule.
+    /// Airtime-fair rate by the rule of the Cupid paper, as published.
     pub paper_rate: Rate,
 }
 

@@ -60,7 +60,7 @@ impl PathId {
     }
 }
 
-/// What both ends agree on before they begin.
+/// Parameters that must be the same at sender and receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Bytes of a segment, but for a window's last; above 0.

@@ -8,7 +8,7 @@ use crate::reliability::Reliability;
 use crate::window::{Arrived, Taken};
 use crate::wire::Segment;
 
-/// How gladly a path is used. The least of two is used first.
+/// Preference of a path among others: the lowest is used first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Preference {
     /// Used only while no path that is no backup is there and speaks.

@@ -17,7 +17,7 @@ const SHORT_PATIENCE: Duration = Duration::from_millis(100);
 const RECENT_USE: Duration = Duration::from_secs(10);
 
 impl Sender {
-    /// How gladly `path` is used from now on.
+    /// Sets the preference of `path` for segments that are sent from now on.
     pub fn prefer(&mut self, path: PathId, preference: Preference) {
         if let Some(path) = &mut self.paths[path.0] {
             path.preference = preference;

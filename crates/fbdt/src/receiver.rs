@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::Config;
 use crate::wire::{Ack, MAX_ACK_RANGES, MAX_ACK_WINDOWS, MAX_WINDOWS, Ranges, Segment};
 
-/// Why a segment was refused: the peer does not keep to what was agreed.
+/// Reason for refusing a segment: the peer broke the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiverError {

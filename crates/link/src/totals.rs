@@ -132,7 +132,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// One direction.
+    /// Totals of `direction`.
     pub fn way(&self, direction: Direction) -> &WayTotals {
         match direction {
             Direction::Up => &self.up,

@@ -34,6 +34,7 @@
 //!   no data (`route.rs`).
 //! - A session ends when its peer acknowledges what was never sent (`packet_numbers.rs`).
 
+mod drops;
 mod flight;
 mod keys;
 mod packet_numbers;
@@ -43,6 +44,7 @@ mod reassembly;
 mod received;
 mod route;
 mod rtt;
+mod send_options;
 mod sender;
 mod session;
 pub mod wire;
@@ -51,5 +53,5 @@ pub use keys::{Protection, SECRET_BYTES, Secret};
 pub use random::RANDOM_SECRET_BYTES;
 pub use reassembly::{Delivered, ReceiveLimits};
 pub use rtt::RttEstimate;
-pub use sender::{SendError, SendOptions};
+pub use send_options::{SendError, SendOptions};
 pub use session::{Config, Counts, Event, Ids, Refused, Session};

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
 use airlane_congestion::{Acked, Controller, ControllerConfig, PathId, Rtt, SendState, Verdict};
-use airlane_octopus::{Capacity, Dropped, Header, HeaderError, Marking, Options, Queue, Reason};
+use airlane_octopus::{Header, Marking, Queue, Reason};
 use bytes::Bytes;
 
+use crate::drops::Drops;
 use crate::flight::{Fate, Flight, SentPacket};
 use crate::packet_numbers::{PacketNumbers, UnsentAcknowledged};
 use crate::path_mtu::PathMtu;
 use crate::random::UnpredictableNumbers;
 use crate::route::Moved;
 use crate::rtt::RttEstimate;
+use crate::send_options::{SendError, SendOptions};
 use crate::wire::{Ack, CONTROL_STREAM, MAX_FRAGMENTS, OVERHEAD_BYTES};
 
 /// Probes are at most so far apart.
@@ -31,44 +33,6 @@ const MAX_PINGS: u32 = 10;
 /// Probe timeouts that losses without an acknowledgement between them span to count as persistent
 /// congestion (RFC 9002, section 7.6.1).
 const PERSISTENT_TIMEOUTS: u32 = 3;
-
-/// How a session sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SendOptions {
-    /// What waits at most until window and pacer let it leave.
-    pub buffer: Capacity,
-    /// How the buffer drops messages. A session has all its streams in it.
-    pub dropping: Options,
-}
-
-impl Default for SendOptions {
-    /// 4096 packets, 4 MiB.
-    fn default() -> Self {
-        Self {
-            buffer: Capacity { packets: 4096, ip_bytes: 4 << 20 },
-            dropping: Options { streams: 16, ..Options::default() },
-        }
-    }
-}
-
-/// What is wrong with a message.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendError {
-    /// The stream is the protocol's own.
-    #[error("found stream {CONTROL_STREAM}; expected one below")]
-    Stream,
-    /// It has no bytes, or too many.
-    #[error("found a message of {found} bytes; expected 1 to {most}")]
-    Size {
-        /// Its bytes.
-        found: usize,
-        /// The most that may be.
-        most: usize,
-    },
-    /// Its marking does not fit the header.
-    #[error(transparent)]
-    Marking(#[from] HeaderError),
-}
 
 /// A fragment that waits.
 #[derive(Clone, Debug)]
@@ -513,29 +477,6 @@ impl Sender {
             self.on_mtu(now, is_changed);
             self.probes = true;
             self.ping = self.is_ping_wanted();
-        }
-    }
-}
-
-/// What was dropped on purpose.
-#[derive(Debug, Default)]
-struct Drops {
-    /// When a packet was last, here or on the way.
-    last: Option<Time>,
-    /// The message of which was told last.
-    told: Option<(u16, u32)>,
-}
-
-impl Drops {
-    /// Tells of a message that is dropped here once, at the first of its fragments: those of one are
-    /// dropped one after the other.
-    fn here(&mut self, now: Time, gone: Dropped<Fragment>, tell: &mut impl FnMut(DroppedHere)) {
-        self.last = Some(now);
-        let header = gone.packet.header;
-        let message = Some((header.stream, header.message));
-        if self.told != message {
-            self.told = message;
-            tell((header, gone.reason));
         }
     }
 }

@@ -15,7 +15,8 @@ use crate::random::{RANDOM_SECRET_BYTES, UnpredictableNumbers};
 use crate::reassembly::{Delivered, Reassembly, ReceiveLimits};
 use crate::received::ReceivedPackets;
 use crate::route::{Arrival, Route, RouteFrame};
-use crate::sender::{Controllers, DroppedHere, Fragment, SendError, SendOptions, Sender};
+use crate::send_options::{SendError, SendOptions};
+use crate::sender::{Controllers, DroppedHere, Fragment, Sender};
 use crate::wire::{
     CLEAR_BYTES, CONTROL_STREAM, Clear, Frame, OVERHEAD_BYTES, PROBE_OVERHEAD_BYTES,
     ROUTE_PACKET_BYTES, expand,

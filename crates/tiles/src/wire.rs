@@ -58,7 +58,7 @@ pub struct Part {
     pub level: u8,
     /// Bytes of the whole tile.
     pub tile_bytes: u32,
-    /// Where in the tile it begins.
+    /// Offset of the part within its tile, bytes.
     pub offset: u32,
     /// The bytes, 1 to [`MAX_PART_BYTES`].
     pub payload: Bytes,

@@ -96,7 +96,7 @@ impl Throughput {
         Ok(Self { sorted: samples_bps })
     }
 
-    /// The samples, rising.
+    /// Samples of throughput in bit/s, in ascending order.
     pub fn samples_bps(&self) -> &[f64] {
         &self.sorted
     }

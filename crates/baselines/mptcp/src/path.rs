@@ -18,7 +18,7 @@ const PACING_RATIO: f64 = 1.2;
 /// socket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathState {
-    /// The congestion window, bytes. [`u64::MAX`] if the path has none.
+    /// Congestion window in bytes; [`u64::MAX`] if the path has no congestion control.
     pub cwnd: u64,
     /// Bytes that were written to the path and that its peer has not acknowledged to it, sent or
     /// not. Lost ones count until then.

@@ -43,7 +43,7 @@ pub struct Config {
     pub delay: Duration,
     /// The gap that is assumed before there is an estimate, by either estimator.
     pub start_gap: Duration,
-    /// After a loss, frames build on acknowledged ones for so long.
+    /// Time after a loss for which only acknowledged frames are references.
     pub cautious: Duration,
     /// Where the sender counts.
     pub stats: SenderStats,

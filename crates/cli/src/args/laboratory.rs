@@ -13,10 +13,11 @@ use super::{metric, number, one_of};
 /// Where results go and how much is said.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// Folder for the results; made with its parents, its earlier results replaced
+    /// Folder for the results, created if it is missing; results of an earlier command in it are
+    /// overwritten, other files are kept
     #[arg(long, value_name = "DIR", default_value = "out")]
     pub(crate) out: PathBuf,
-    /// Print nothing but the final line and errors
+    /// Print the final line and errors alone, no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -29,7 +30,7 @@ pub(crate) struct Worlds {
     /// Worlds at once [default: one per core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// Take this seed instead of the scenario's
+    /// Random seed, in the place of the scenario's
     #[arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=u32::MAX as u64))]
     pub(crate) seed: Option<u64>,
     /// Take videos from the segment tables or packed titles in this folder instead of the embedded
@@ -40,14 +41,15 @@ pub(crate) struct Worlds {
     /// generated ones
     #[arg(long, value_name = "DIR")]
     pub(crate) heads: Option<PathBuf>,
-    /// Take the capacity of the only access, or of ACCESS, from a recorded trace, or from each trace of
-    /// a folder; COLUMN where a file has several; may be repeated for several accesses
+    /// Replay recorded capacities: those of FILE, or of each file in DIR. ACCESS may be left out if the
+    /// scenario has a single one; COLUMN chooses one of several in a file. May be repeated, once per
+    /// access
     #[arg(long, value_name = "[ACCESS=]FILE|DIR[#COLUMN]")]
     pub(crate) trace: Vec<GivenTrace>,
-    /// Seal packets with TLS 1.3 instead of the null cipher
+    /// Protect packets with TLS 1.3 (RFC 9001) instead of a null cipher with the same sizes
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Write packets at the bottleneck, and what is in the air of WiFis, into this folder as pcap
+    /// Write pcap files into this folder: packets at the bottleneck, and 802.11 frames on each channel
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,
     /// Write connection events into this folder, a qlog file per connection in a folder per run
@@ -141,7 +143,7 @@ pub(crate) struct DiffArgs {
     /// Folder for a report; without it nothing is written
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print nothing but the final line and errors
+    /// Print the final line and errors alone, no progress
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -45,14 +45,15 @@ enum Between {
 /// What happens to packets, and what is said of it.
 #[derive(Debug, Args)]
 struct Emulation {
-    /// Set a key of both directions, such as rate_bps=10e6 or rtt_s=0.02 (docs/guide/link.md); may
+    /// Set a parameter of both directions, such as rate_bps=10e6 or rtt_s=0.02 (docs/guide/link.md); may
     /// be repeated
     #[arg(long = "both-directions", alias = "both", value_name = "KEY=VALUE")]
     both: Vec<String>,
-    /// Set a key of the direction from clients to the target, or from the near end to the far one
+    /// Set a parameter of the direction up: from clients to the target (udp), from the near end to the
+    /// far one (tun)
     #[arg(long, value_name = "KEY=VALUE")]
     up: Vec<String>,
-    /// Set a key of the direction back
+    /// Set a parameter of the direction down: back
     #[arg(long, value_name = "KEY=VALUE")]
     down: Vec<String>,
     /// Seed of everything random
@@ -64,7 +65,7 @@ struct Emulation {
     /// Seconds between lines of metrics
     #[arg(long = "interval", alias = "every", value_name = "S", default_value = "1", value_parser = positive_number)]
     every: f64,
-    /// Print nothing but the ready line, the final line and errors
+    /// Print the line `ready`, the final line and errors alone
     #[arg(long, short)]
     quiet: bool,
 }

@@ -69,7 +69,7 @@ pub(crate) struct SendArgs {
     /// The libvpx that encodes raw video [default: the system's]
     #[arg(long, value_name = "FILE")]
     libvpx: Option<PathBuf>,
-    /// Print nothing but the ready line and errors
+    /// Print the line `ready` and errors alone
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -267,7 +267,7 @@ pub(crate) struct RelayArgs {
     /// Seconds between lines of metrics
     #[arg(long = "interval", alias = "every", value_name = "S", default_value = "1", value_parser = positive_number)]
     every: f64,
-    /// Print nothing but the ready line, the final line and errors
+    /// Print the line `ready`, the final line and errors alone
     #[arg(long, short)]
     quiet: bool,
 }

@@ -60,11 +60,12 @@ pub(crate) struct PlayArgs {
     /// The measure of quality [default: VMAF where the title has it]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Option<Metric>,
-    /// Send no CMCD
+    /// Do not send CMCD (CTA-5004)
     #[arg(long)]
     no_cmcd: bool,
-    /// Measure the airtime-fair rate with this monitor interface and report it to the server
-    /// (Cupid); MAC is the machine's address on the WiFi [default: the interface's]
+    /// Estimate the airtime-fair rate of this station from the frames that the monitor interface IFACE
+    /// captures, and report it to the server (Cupid). MAC is the station's address in its BSS
+    /// [default: that of IFACE]
     #[arg(long = "monitor", alias = "air", value_name = "IFACE[,MAC]")]
     air: Option<AirInterface>,
     /// Write every segment of every session into this file, as JSON

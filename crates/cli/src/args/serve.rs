@@ -81,10 +81,10 @@ pub(crate) struct ServeArgs {
     /// this machine's; none: nowhere [default: 127.0.0.1, the port after that of --listen]
     #[arg(long, value_name = "ADDR:PORT")]
     admin: Option<String>,
-    /// Let everybody read the list of titles: the player's page shows it
+    /// Publish the list of titles without authentication; the player's page then shows it
     #[arg(long)]
     list_titles: bool,
-    /// Serve files to those alone whose address `airlane sign` has signed with this key
+    /// Serve only URLs that `airlane sign` has signed with this key
     #[arg(long, value_name = "FILE", conflicts_with = "list_titles")]
     sign_key: Option<PathBuf>,
     /// Let pages of this origin have the player in a frame; may be repeated

@@ -92,7 +92,7 @@ pub(crate) struct TunnelConnectArgs {
     /// user's folder for state]
     #[arg(long, value_name = "FILE")]
     usage: Option<PathBuf>,
-    /// The transport of the connections between both ends
+    /// Transport protocol of each path to the server
     #[arg(
         long = "transport",
         alias = "over",
@@ -111,7 +111,8 @@ pub(crate) struct TunnelConnectArgs {
     /// serving end connects to; may be repeated
     #[arg(long, value_name = "LOCAL=HOST:PORT", value_parser = forward)]
     forward: Vec<Forward>,
-    /// Accept connections of other machines too, where LOCAL or --socks says so
+    /// Allow --forward and --socks to listen on addresses that other machines reach, which can then use
+    /// the tunnel
     #[arg(long)]
     allow_remote: bool,
     #[command(flatten)]
@@ -128,7 +129,7 @@ pub(crate) struct Showing {
     /// Print all metrics once a second, as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but the ready line, metrics with --json, and errors
+    /// Print the line `ready`, metrics with --json, and errors alone
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

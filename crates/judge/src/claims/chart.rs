@@ -29,8 +29,8 @@ pub enum Chart {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    /// A statistic of one metric, of the scheme that is judged; of the others it is that of
-    /// `METRIC_of_NAME`.
+    /// Statistic to plot: of `METRIC` for the scheme that is judged, of `METRIC_of_NAME` for each
+    /// compared scheme NAME.
     pub of: Statistic,
     /// What it is called; without it, by the statistic.
     #[serde(default)]

@@ -20,7 +20,7 @@ pub struct Index {
 /// A part of a file that a [`Index`] names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subsegment {
-    /// Its length in the file.
+    /// Length of the subsegment in bytes.
     pub bytes: u32,
     /// Its length in time, ticks.
     pub duration: u32,

@@ -9,7 +9,7 @@ use airlane_octopus::{Header, Options, Queue as Messages, Reason};
 use crate::node::{Dequeued, Dropped, Queue};
 use crate::queue::Capacity;
 
-/// What an Octopus queue does beside the paper's rules; nothing by default.
+/// Extensions of the Octopus paper's rules of dropping; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OctopusConfig {
     /// [`Options::slack`].

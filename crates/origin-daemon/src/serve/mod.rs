@@ -16,14 +16,13 @@ mod registry;
 mod session_view;
 mod signed;
 mod site;
+mod start;
 mod tcp;
 mod title_view;
 mod titles;
 
-use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use airlane_base::{InputError, Seed};
@@ -39,7 +38,7 @@ use airlane_quic::{
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use http::{HeaderName, HeaderValue, header};
-use tokio::sync::{oneshot, watch as signal};
+use tokio::sync::watch as signal;
 use tokio_rustls::TlsAcceptor;
 
 use self::background::{keep_history, until_stopped, watch_certificates};
@@ -48,7 +47,8 @@ use self::log::AccessLog;
 use self::metrics::Metrics;
 use self::overview::Overview;
 use self::pages::{PLAYER_PATH, Pages};
-use self::site::{Catalogue, Site};
+use self::site::Site;
+use self::start::{certificates, off_thread, read_titles, secret};
 use self::tcp::Tcp;
 use crate::buffers::PIECE_BYTES;
 use crate::error::DaemonError;
@@ -468,43 +468,4 @@ impl airlane_origin::WeightPolicy for Current {
     fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64> {
         self.0.catalogue().groups.suggestion_bps(title, rate_bps)
     }
-}
-
-/// What tokens of sessions are made from: new at every start, as the sessions are.
-fn secret() -> Result<[u8; 32], DaemonError> {
-    let failed = |_| InputError::new("the system gives no random numbers", "");
-    let secret = ring::rand::generate(&ring::rand::SystemRandom::new()).map_err(failed)?;
-    Ok(secret.expose())
-}
-
-/// Looks for titles, off the threads that serve.
-async fn read_titles(config: &ServerConfig) -> Result<Catalogue, DaemonError> {
-    let config = config.clone();
-    // It takes many times the memory that it leaves. The allocator keeps what a thread freed for that
-    // thread, and those that wait for disks live while there is work: one of them would keep it.
-    let (done, catalogue) = oneshot::channel();
-    let read = move || {
-        // Nobody waits any more where the server was dropped.
-        let _ = done.send(site::catalogue(&config, PAYLOAD_BYTES.into()));
-    };
-    let failed = |e: &dyn Display| InputError::new(format!("titles were not read: {e}"), "");
-    thread::Builder::new().name("titles".to_owned()).spawn(read).map_err(|e| failed(&e))?;
-    Ok(catalogue.await.map_err(|e| failed(&e))??)
-}
-
-/// Does what waits for a disk, off the threads that serve.
-async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, DaemonError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    Ok(done.map_err(|e| InputError::new(format!("files were not read: {e}"), ""))?)
-}
-
-/// What the server shows, and its secret for stateless resets.
-fn certificates(config: &ServerConfig) -> Result<(ServedCertificates, [u8; 32]), DaemonError> {
-    let addresses: Vec<_> = config.listen.iter().map(SocketAddr::ip).collect();
-    // Machines that share a certificate must not share the tokens (RFC 9000, section 21.11).
-    let purpose = format!("stateless reset on {}", host_id::name());
-    let (files, folder) = (config.certificates.clone(), config.data_folder.clone());
-    Ok(ServedCertificates::new(files, folder, &addresses, (&purpose, date::now_s()))?)
 }

@@ -51,6 +51,7 @@
 //!   there are no more than that.
 
 mod delivery_tracker;
+mod request;
 mod session;
 mod share;
 mod silent;
@@ -69,15 +70,15 @@ use airlane_minerva::{Progress, Update};
 use parking_lot::{Mutex, MutexGuard};
 
 use super::events::{Carrier, ClientConnection};
-use super::provider::{Cohort, SessionPolicy, WeightPolicy};
+use super::provider::{SessionPolicy, WeightPolicy};
 use crate::cmcd::Cmcd;
-use crate::store::{Part, PartRole};
+use crate::store::PartRole;
 
 pub use super::provider::WeightRule;
 pub(super) use delivery_tracker::Taken;
+pub use request::{Accepted, PartRequest, PendingResponse};
 pub use session::{LastPicture, Session, SessionKey, State};
 pub(super) use share::ConnectionShares;
-use share::Shares;
 use silent::Silent;
 use token::Tokens;
 
@@ -127,89 +128,6 @@ struct Connection {
     adopted: BTreeMap<Arc<str>, SessionKey>,
     /// The shares of its weight; `None` if the origin does not set its weight (it is not managed).
     shares: Option<ConnectionShares>,
-}
-
-/// A request for a part of a title.
-#[derive(Clone, Copy, Debug)]
-pub struct PartRequest<'a> {
-    /// The part.
-    pub part: &'a Part,
-    /// The CMCD of the request.
-    pub cmcd: &'a Cmcd,
-    /// The token that came with it.
-    pub token: Option<&'a str>,
-}
-
-/// The outcome of a request.
-#[derive(Clone, Debug)]
-pub struct Accepted {
-    /// Identifies the response in the events that follow.
-    pub response: PendingResponse,
-    /// Whether it began the session.
-    pub begins: bool,
-    /// How the session is treated.
-    pub cohort: Cohort,
-    /// The weight to set on the connection now, if it changed.
-    pub weight: Option<f64>,
-    /// The weight of the session among those of the connection, if it has a share.
-    pub share_weight: Option<f64>,
-    /// The token of the session, at its first request, where there are tokens.
-    pub token: Option<String>,
-}
-
-/// A response that is being sent. Its events are passed with it, so that its bytes count for the
-/// session that made the request.
-#[derive(Clone, Debug)]
-pub struct PendingResponse {
-    key: SessionKey,
-    /// The number of the session: a later session may have the same key.
-    session: u64,
-    /// The shares of its connection, if the session had one of them at the request.
-    shares: Option<ConnectionShares>,
-    /// It is to a request for a chunk of the picture.
-    picture: bool,
-}
-
-impl PendingResponse {
-    /// Whether its session had a share of the connection: only shares count bytes handed over.
-    pub fn has_share(&self) -> bool {
-        self.shares.is_some()
-    }
-
-    /// `bytes` of its body are handed over to the connection, whose totals are `totals`: they wait
-    /// to be sent.
-    pub fn on_body_handed_over(&self, now: Time, totals: Progress, bytes: u64) {
-        self.with_shares(now, totals, |shares| shares.on_body_handed_over(&self.key, bytes));
-    }
-
-    /// The connection took bytes of the chunk of the picture that it holds.
-    pub(super) fn on_taken(&self, now: Time, taken: &Taken) {
-        let Some(shares) = &self.shares else { return };
-        let mut shares = shares.lock();
-        if shares.is_of(&self.key, self.session) {
-            shares.on_taken(now, &self.key, taken);
-        }
-    }
-
-    /// The number of its session.
-    pub fn session(&self) -> u64 {
-        self.session
-    }
-
-    /// The rate last measured for its session on its connection, in bits per second.
-    pub fn rate_bps(&self) -> Option<f64> {
-        Some(self.shares.as_ref()?.lock().last_update(&self.key)?.smoothed_bps)
-    }
-
-    /// Divides the progress, then runs `f` if the session still has the share.
-    fn with_shares(&self, now: Time, totals: Progress, f: impl FnOnce(&mut Shares)) {
-        let Some(shares) = &self.shares else { return };
-        let mut shares = shares.lock();
-        shares.divide_progress(now, totals);
-        if shares.is_of(&self.key, self.session) {
-            f(&mut shares);
-        }
-    }
 }
 
 impl Sessions {

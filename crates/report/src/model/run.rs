@@ -104,7 +104,7 @@ impl Panel {
         self
     }
 
-    /// Sums lines up by their last value.
+    /// Has the legend show the last value of each line, rather than its mean, while nothing is pointed at.
     pub fn last_at_rest(mut self) -> Self {
         self.at_rest = AtRest::Last;
         self

@@ -90,7 +90,7 @@ pub enum InSweep {
 }
 
 impl Headline {
-    /// The figure that `of` finds in a run, under the heading `column`.
+    /// A metric of runs: `of` extracts its value from a run, `column` is its heading in tables.
     pub fn new(
         column: Column,
         of: impl Fn(&RunResult) -> Option<f64> + Send + Sync + 'static,

@@ -7,8 +7,9 @@ use rand_distr::{Distribution, Exp1, StandardNormal};
 
 use crate::link::RateProfile;
 
-/// The step of generated traces. Recorded LTE has no memory below it: 20 ms means correlate as
-/// much over 20 ms as over 200 ms. Recorded WiFi has steps of 200 ms.
+/// Sampling interval of generated traces. In recordings of LTE, means over 20 ms have the same
+/// autocorrelation at a lag of 20 ms as at one of 200 ms, so a shorter step would add nothing. Recordings
+/// of WiFi are constant over 200 ms.
 pub const STEP: Duration = Duration::from_millis(20);
 /// How many levels of the Gaussian process a capacity is given for.
 pub const LEVELS: usize = 29;
@@ -29,7 +30,7 @@ pub fn level(i: usize) -> f64 {
 /// mean 0, variance `share` and autocorrelation exp(-lag / `time_s`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Component {
-    /// Its share of the variance, 0 to 1.
+    /// Share of the trace's variance that this component has, 0 to 1.
     pub share: f64,
     /// Its time constant in seconds.
     pub time_s: f64,
