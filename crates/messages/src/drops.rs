@@ -1,9 +1,12 @@
 //! Messages that were dropped on purpose.
 
 use airlane_base::Time;
-use airlane_octopus::Dropped;
+use airlane_octopus::{Dropped, Header, Reason};
 
-use crate::sender::{DroppedHere, Fragment};
+use crate::fragment::Fragment;
+
+/// Message that did not leave, by the header of its first fragment, and why.
+pub(crate) type DroppedHere = (Header, Reason);
 
 /// Messages that were dropped on purpose.
 #[derive(Debug, Default)]

@@ -36,6 +36,7 @@
 
 mod drops;
 mod flight;
+mod fragment;
 mod keys;
 mod packet_numbers;
 mod path_mtu;

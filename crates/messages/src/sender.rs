@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
 use airlane_congestion::{Acked, Controller, ControllerConfig, PathId, Rtt, SendState, Verdict};
-use airlane_octopus::{Header, Marking, Queue, Reason};
+use airlane_octopus::{Header, Marking, Queue};
 use bytes::Bytes;
 
-use crate::drops::Drops;
+use crate::drops::{DroppedHere, Drops};
 use crate::flight::{Fate, Flight, SentPacket};
+use crate::fragment::Fragment;
 use crate::packet_numbers::{PacketNumbers, UnsentAcknowledged};
 use crate::path_mtu::PathMtu;
 use crate::random::UnpredictableNumbers;
@@ -33,17 +34,6 @@ const MAX_PINGS: u32 = 10;
 /// Probe timeouts that losses without an acknowledgement between them span to count as persistent
 /// congestion (RFC 9002, section 7.6.1).
 const PERSISTENT_TIMEOUTS: u32 = 3;
-
-/// A fragment that waits.
-#[derive(Clone, Debug)]
-pub(crate) struct Fragment {
-    pub(crate) header: Header,
-    pub(crate) number: u16,
-    pub(crate) data: Bytes,
-}
-
-/// What became of a message that did not leave.
-pub(crate) type DroppedHere = (Header, Reason);
 
 /// The sending half of a session.
 #[derive(Debug)]

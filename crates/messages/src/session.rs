@@ -9,6 +9,8 @@ use airlane_congestion::{Controller, ControllerConfig, Rtt};
 use airlane_octopus::{Header, Marking, Reason};
 use bytes::Bytes;
 
+use crate::drops::DroppedHere;
+use crate::fragment::Fragment;
 use crate::keys::{Opener, Protection, Sealer};
 use crate::path_mtu::PathMtu;
 use crate::random::{RANDOM_SECRET_BYTES, UnpredictableNumbers};
@@ -16,7 +18,7 @@ use crate::reassembly::{Delivered, Reassembly, ReceiveLimits};
 use crate::received::ReceivedPackets;
 use crate::route::{Arrival, Route, RouteFrame};
 use crate::send_options::{SendError, SendOptions};
-use crate::sender::{Controllers, DroppedHere, Fragment, Sender};
+use crate::sender::{Controllers, Sender};
 use crate::wire::{
     CLEAR_BYTES, CONTROL_STREAM, Clear, Frame, OVERHEAD_BYTES, PROBE_OVERHEAD_BYTES,
     ROUTE_PACKET_BYTES, expand,
