@@ -37,6 +37,7 @@
 mod drops;
 mod flight;
 mod fragment;
+mod ids;
 mod keys;
 mod packet_numbers;
 mod path_mtu;
@@ -50,9 +51,10 @@ mod sender;
 mod session;
 pub mod wire;
 
+pub use ids::Ids;
 pub use keys::{Protection, SECRET_BYTES, Secret};
 pub use random::RANDOM_SECRET_BYTES;
 pub use reassembly::{Delivered, ReceiveLimits};
 pub use rtt::RttEstimate;
 pub use send_options::{SendError, SendOptions};
-pub use session::{Config, Counts, Event, Ids, Refused, Session};
+pub use session::{Config, Counts, Event, Refused, Session};

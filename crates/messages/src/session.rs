@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use crate::drops::DroppedHere;
 use crate::fragment::Fragment;
+use crate::ids::Ids;
 use crate::keys::{Opener, Protection, Sealer};
 use crate::path_mtu::PathMtu;
 use crate::random::{RANDOM_SECRET_BYTES, UnpredictableNumbers};
@@ -30,15 +31,6 @@ const KEY_PACKETS: u64 = 1 << 23;
 const MAX_FORGERIES: u64 = 1 << 52;
 /// Events that wait for the application at most; more are not kept.
 const MAX_EVENTS: usize = 4096;
-
-/// The numbers by which both ends know the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ids {
-    /// Ours: what comes has it.
-    pub local: u32,
-    /// The peer's: what is sent has it.
-    pub remote: u32,
-}
 
 /// What a session is.
 #[derive(Debug)]

@@ -8,7 +8,9 @@ mod embedded;
 mod heads;
 mod ladders;
 mod layers;
+mod manifest_limits;
 mod manifests;
+mod manifests_written;
 mod segments;
 mod tiles;
 
