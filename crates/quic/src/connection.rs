@@ -18,6 +18,19 @@ use crate::fair::SendOrder;
 use crate::priority::Priority;
 use crate::stream::{RecvStream, SendStream};
 
+/// Datagrams of a connection in both directions, whatever is in them. Bytes are UDP payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatagramCounts {
+    /// Datagrams sent.
+    pub sent: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Datagrams received.
+    pub received: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+}
+
 /// A connection. Clones are handles to the same one; it is closed when the last handle and the
 /// last of its streams are dropped.
 #[derive(Clone)]
@@ -200,6 +213,11 @@ impl Connection {
     /// there.
     pub fn remote_addr(&self) -> Option<SocketAddr> {
         self.0.remote()
+    }
+
+    /// Datagrams of the connection so far.
+    pub fn datagram_counts(&self) -> DatagramCounts {
+        self.0.link().datagram_counts()
     }
 
     /// The peer has asked for something: a server's connection is then not evicted

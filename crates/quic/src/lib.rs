@@ -28,7 +28,7 @@ pub use config::{
     ETHERNET_PAYLOAD_BYTES, FirstPacketAuthorization, FlowControl, MAX_STREAM_WINDOW_BYTES,
     MIN_PAYLOAD_BYTES, NewController, PacketConfig, Timers, TransportConfig,
 };
-pub use connection::Connection;
+pub use connection::{Connection, DatagramCounts};
 pub use connection_limiter::{
     ActivityHandle, ConnectionLimiter, IdlePermit, LimitExceeded, Permit,
 };

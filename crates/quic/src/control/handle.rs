@@ -55,6 +55,8 @@ pub struct ControlStats {
     pub ssthresh: Option<u64>,
     /// The rate that the controller asks for, if it does.
     pub pacing_rate: Option<Rate>,
+    /// The rate that the controller estimates the path to carry, if it estimates one.
+    pub bandwidth: Option<Rate>,
     /// Round-trip times, once there is a sample.
     pub rtt: Option<Rtt>,
     /// How many plain flows this one counts for.
@@ -232,6 +234,7 @@ fn stats(core: &Core, now: Time, marks_received: u64) -> ControlStats {
         window: controller.window(),
         ssthresh: controller.ssthresh(),
         pacing_rate: core.pacing_rate(),
+        bandwidth: controller.bandwidth(),
         rtt: core.rtt(),
         weight: controller.weight(),
         controller: controller.name(),

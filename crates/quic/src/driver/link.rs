@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::connection_limiter::{ActivityHandle, Permit};
 use crate::control::{ControlHandle, ControlledLink};
 use crate::crypto::{Cipher, PublicKey};
+use crate::connection::DatagramCounts;
 use crate::error::QuicError;
 use crate::panics::caught;
 use crate::run_queue::RunQueue;
@@ -310,6 +311,17 @@ impl Link {
     /// The peer's address. It changes when the peer migrates.
     pub(crate) fn remote(&self) -> Option<SocketAddr> {
         self.state.lock().proto.network_path(PathId::ZERO).ok().map(|path| path.remote())
+    }
+
+    /// Datagrams of the connection so far.
+    pub(crate) fn datagram_counts(&self) -> DatagramCounts {
+        let stats = self.state.lock().proto.stats();
+        DatagramCounts {
+            sent: stats.udp_tx.datagrams,
+            sent_bytes: stats.udp_tx.bytes,
+            received: stats.udp_rx.datagrams,
+            received_bytes: stats.udp_rx.bytes,
+        }
     }
 
     // The driver's side.

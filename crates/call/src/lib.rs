@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+mod encoder;
+mod error;
+mod frame_reader;
+mod meter;
+mod participant;
+mod playout;
+mod queue;
+mod rate;
+mod sender;
+mod server;
+mod split;
+pub mod wire;
+
+pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
+pub use error::CallError;
+pub use participant::{
+    EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote, ReceivedRecord, join,
+    participant_transport,
+};
+pub use playout::Playout;
+pub use queue::{Frame, FrameQueue, QueueConfig};
+pub use rate::{RateConfig, estimate};
+pub use server::{
+    ChannelRecord, CoordinationConfig, Optimiser, ServerConfig, ServerNote, serve, server_transport,
+};
+pub use split::max_min;

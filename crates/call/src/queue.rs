@@ -1,0 +1,160 @@
+//! Frames that wait for a connection to have room.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use airlane_base::Time;
+use bytes::Bytes;
+
+use crate::wire::{MediaHeader, ParticipantId, Track};
+
+/// Bounds of a [`FrameQueue`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueConfig {
+    /// Time that a frame of video may wait.
+    pub max_wait: Duration,
+    /// Bytes of frames that wait.
+    pub max_bytes: u64,
+}
+
+impl Default for QueueConfig {
+    fn default() -> Self {
+        Self { max_wait: Duration::from_millis(500), max_bytes: 4 << 20 }
+    }
+}
+
+/// A frame with its payload.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Header; the length in it is that of the payload.
+    pub header: MediaHeader,
+    /// Payload in pieces.
+    pub payload: Vec<Bytes>,
+}
+
+impl Frame {
+    /// The frame cut to its first `bytes`.
+    #[must_use]
+    pub fn cut(&self, bytes: u32) -> Self {
+        let mut left = bytes as usize;
+        let mut payload = Vec::new();
+        for piece in &self.payload {
+            if left == 0 {
+                break;
+            }
+            let piece = piece.slice(..piece.len().min(left));
+            left -= piece.len();
+            payload.push(piece);
+        }
+        let payload_bytes = bytes - left as u32;
+        Self { header: MediaHeader { payload_bytes, ..self.header }, payload }
+    }
+}
+
+/// Frames that wait, in the order of their arrival. Audio has a queue of its own and is only dropped where
+/// memory ends.
+///
+/// A frame of video that waited too long is dropped, and with it the later ones of its track up to the next
+/// key frame, which could not be decoded.
+#[derive(Debug, Default)]
+pub struct FrameQueue {
+    config: QueueConfig,
+    audio: VecDeque<(Time, Frame)>,
+    video: VecDeque<(Time, Frame)>,
+    bytes: u64,
+    dropped: u64,
+    /// Tracks of which a frame was dropped where it would have left: the next that leaves is a key frame.
+    broken_head: BTreeSet<(ParticipantId, Track)>,
+    /// Tracks of which a frame was not let in: the next that is let in is a key frame.
+    broken_tail: BTreeSet<(ParticipantId, Track)>,
+    /// Tracks of which a key frame is to be asked for.
+    wanted: BTreeSet<(ParticipantId, Track)>,
+}
+
+impl FrameQueue {
+    /// An empty queue.
+    pub fn new(config: QueueConfig) -> Self {
+        Self { config, ..Self::default() }
+    }
+
+    /// Adds a frame that arrived at `now`.
+    pub fn push(&mut self, now: Time, frame: Frame) {
+        let header = frame.header;
+        let bytes = u64::from(header.payload_bytes);
+        let is_audio = header.track == Track::Audio;
+        let track = (header.source, header.track);
+        if header.is_key {
+            self.broken_tail.remove(&track);
+            self.wanted.remove(&track);
+        }
+        if self.bytes + bytes > self.config.max_bytes || self.broken_tail.contains(&track) {
+            self.dropped += 1;
+            if !is_audio {
+                self.wanted.insert(track);
+                self.broken_tail.insert(track);
+            }
+            return;
+        }
+        self.bytes += bytes;
+        let queue = if is_audio { &mut self.audio } else { &mut self.video };
+        queue.push_back((now, frame));
+    }
+
+    /// Takes the next frame of audio.
+    pub fn pop_audio(&mut self) -> Option<Frame> {
+        let (_, frame) = self.audio.pop_front()?;
+        self.bytes -= u64::from(frame.header.payload_bytes);
+        Some(frame)
+    }
+
+    /// Takes the next frame of video, and drops those in front of it that waited too long.
+    pub fn pop_video(&mut self, now: Time) -> Option<Frame> {
+        loop {
+            let (at, frame) = self.video.pop_front()?;
+            let header = frame.header;
+            self.bytes -= u64::from(header.payload_bytes);
+            let track = (header.source, header.track);
+            let is_late = now - at > self.config.max_wait;
+            if is_late || (self.broken_head.contains(&track) && !header.is_key) {
+                self.dropped += 1;
+                self.wanted.insert(track);
+                self.broken_head.insert(track);
+                continue;
+            }
+            self.broken_head.remove(&track);
+            return Some(frame);
+        }
+    }
+
+    /// Tracks of which a key frame is to be asked for, each once.
+    pub fn take_wanted(&mut self) -> Vec<(ParticipantId, Track)> {
+        std::mem::take(&mut self.wanted).into_iter().collect()
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Frames dropped so far.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Forgets a participant that has left: its frames are not sent.
+    pub fn forget(&mut self, source: ParticipantId) {
+        let Self { audio, video, bytes, .. } = self;
+        for queue in [audio, video] {
+            queue.retain(|(_, frame)| {
+                let stays = frame.header.source != source;
+                if !stays {
+                    *bytes -= u64::from(frame.header.payload_bytes);
+                }
+                stays
+            });
+        }
+        for tracks in [&mut self.broken_head, &mut self.broken_tail, &mut self.wanted] {
+            tracks.retain(|(of, _)| *of != source);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Sending of frames: a queue, and two tasks that put each frame on a stream of its own.
+
+use std::sync::Arc;
+
+use airlane_base::Time;
+use airlane_quic::{Connection, QuicError};
+use airlane_runtime::RuntimeHandle;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::queue::{Frame, FrameQueue, QueueConfig};
+use crate::wire::{MediaHeader, ParticipantId, Track};
+
+/// Priorities of streams: audio leaves before all video, messages before both.
+const AUDIO_PRIORITY: i32 = 1;
+/// Bytes that frames hand over to the connection beyond its window: what lies there leaves in its order and
+/// cannot be dropped any more.
+pub(crate) const UNSENT_BYTES: u64 = 8 << 10;
+
+/// Makes the header of a frame when it leaves, so that what it says of the call is new.
+pub(crate) type EncodeHeader = dyn Fn(&MediaHeader) -> Bytes + Send + Sync;
+
+/// Frames of one connection on their way out.
+pub(crate) struct FrameSender {
+    queue: Mutex<FrameQueue>,
+    audio: Notify,
+    video: Notify,
+    encode: Box<EncodeHeader>,
+}
+
+impl FrameSender {
+    pub(crate) fn new(config: QueueConfig, encode: Box<EncodeHeader>) -> Arc<Self> {
+        let queue = Mutex::new(FrameQueue::new(config));
+        Arc::new(Self { queue, audio: Notify::new(), video: Notify::new(), encode })
+    }
+
+    pub(crate) fn push(&self, now: Time, frame: Frame) {
+        let notify = if frame.header.track == Track::Audio { &self.audio } else { &self.video };
+        self.queue.lock().push(now, frame);
+        notify.notify_one();
+    }
+
+    /// Bytes that wait here; those that wait in the connection are at most [`UNSENT_BYTES`].
+    pub(crate) fn bytes(&self) -> u64 {
+        self.queue.lock().bytes()
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.queue.lock().dropped()
+    }
+
+    pub(crate) fn take_wanted(&self) -> Vec<(ParticipantId, Track)> {
+        self.queue.lock().take_wanted()
+    }
+
+    pub(crate) fn forget(&self, source: ParticipantId) {
+        self.queue.lock().forget(source);
+    }
+
+    /// Sends frames until the connection is lost.
+    pub(crate) async fn run(&self, connection: &Connection, clock: &RuntimeHandle) -> QuicError {
+        let audio = async {
+            loop {
+                let Some(frame) = self.queue.lock().pop_audio() else {
+                    self.audio.notified().await;
+                    continue;
+                };
+                if let Err(e) = self.send(connection, frame, AUDIO_PRIORITY).await {
+                    return e;
+                }
+            }
+        };
+        let video = async {
+            loop {
+                let Some(frame) = self.queue.lock().pop_video(clock.now()) else {
+                    self.video.notified().await;
+                    continue;
+                };
+                if let Err(e) = self.send(connection, frame, 0).await {
+                    return e;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            e = audio => e,
+            e = video => e,
+        }
+    }
+
+    /// Writes a frame. Once it returns, all of it is with the connection.
+    async fn send(
+        &self,
+        connection: &Connection,
+        frame: Frame,
+        priority: i32,
+    ) -> Result<(), QuicError> {
+        let mut stream = connection.open_uni().await?;
+        stream.set_priority(priority)?;
+        let mut pieces = vec![(self.encode)(&frame.header)];
+        pieces.extend(frame.payload);
+        for piece in pieces {
+            match stream.write_all(piece).await {
+                Ok(()) => {}
+                // The peer wants no more of this frame; the connection lives on.
+                Err(QuicError::StreamEnded { .. } | QuicError::StreamClosed) => return Ok(()),
+                Err(e) => return Err(e),
+            }
+        }
+        match stream.finish() {
+            Ok(()) | Err(QuicError::StreamClosed) => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+}

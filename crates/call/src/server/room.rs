@@ -1,0 +1,150 @@
+//! The room: who takes part, and what goes from one to another.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_runtime::RuntimeHandle;
+use parking_lot::Mutex;
+
+use super::coordination::Coordination;
+use super::session::Session;
+use super::{ServerConfig, ServerNote};
+use crate::error::CallError;
+use crate::queue::Frame;
+use crate::split::max_min;
+use crate::wire::{FromServer, ParticipantId, Track};
+
+/// Interval at which channels are sampled.
+pub(super) const TICK_INTERVAL: Duration = Duration::from_millis(20);
+/// Ticks between two divisions of downlinks over sources, and between two records.
+const TICKS_PER_SPLIT: u64 = 5;
+
+/// A room. Locks: the sessions' map first, then one session's state at a time.
+pub(super) struct Room {
+    pub(super) config: ServerConfig,
+    pub(super) clock: RuntimeHandle,
+    sessions: Mutex<BTreeMap<ParticipantId, Arc<Session>>>,
+    coordination: Mutex<Option<Coordination>>,
+    ticks: Mutex<u64>,
+    note: ServerNote,
+}
+
+impl Room {
+    pub(super) fn new(config: ServerConfig, clock: RuntimeHandle, note: ServerNote) -> Arc<Self> {
+        let coordination = config.coordination.clone();
+        let coordination = coordination.map(|config| Coordination::new(config, clock.now()));
+        Arc::new(Self {
+            config,
+            clock,
+            sessions: Mutex::default(),
+            coordination: Mutex::new(coordination),
+            ticks: Mutex::default(),
+            note,
+        })
+    }
+
+    /// Lets a participant in: `make` gets its number. The others are told, and asked for key frames.
+    pub(super) fn join(
+        &self,
+        name: &str,
+        make: impl FnOnce(ParticipantId) -> Arc<Session>,
+    ) -> Result<Arc<Session>, CallError> {
+        let mut sessions = self.sessions.lock();
+        if sessions.len() >= self.config.max_participants {
+            return Err(CallError::Full);
+        }
+        let free = (0..=u16::MAX).map(ParticipantId).find(|id| !sessions.contains_key(id));
+        let session = make(free.ok_or(CallError::Full)?);
+        session.tell(FromServer::Welcome(session.id));
+        for other in sessions.values() {
+            session.tell(FromServer::Joined(other.id, other.name.clone()));
+            other.tell(FromServer::Joined(session.id, name.to_owned()));
+            other.request_key_frame(self.clock.now(), Track::Camera);
+        }
+        sessions.insert(session.id, session.clone());
+        Ok(session)
+    }
+
+    pub(super) fn leave(&self, id: ParticipantId) {
+        let mut sessions = self.sessions.lock();
+        sessions.remove(&id);
+        if let Some(coordination) = &mut *self.coordination.lock() {
+            coordination.remove(id);
+        }
+        for other in sessions.values() {
+            other.forget(id);
+            other.tell(FromServer::Left(id));
+        }
+    }
+
+    /// Forwards a frame to everybody but its source, each their share of it.
+    pub(super) fn forward(&self, frame: &Frame) {
+        let now = self.clock.now();
+        for (id, session) in &*self.sessions.lock() {
+            if *id != frame.header.source {
+                session.forward(now, frame, self.config.min_frame_bytes);
+            }
+        }
+    }
+
+    /// Asks a participant for a key frame.
+    pub(super) fn request_key_frame(&self, source: ParticipantId, track: Track) {
+        if let Some(session) = self.sessions.lock().get(&source) {
+            session.request_key_frame(self.clock.now(), track);
+        }
+    }
+
+    /// Samples all channels; now and then divides downlinks over sources, and coordinates.
+    pub(super) fn tick(&self) {
+        let now = self.clock.now();
+        let ticks = {
+            let mut ticks = self.ticks.lock();
+            *ticks += 1;
+            *ticks
+        };
+        let sessions: Vec<Arc<Session>> = self.sessions.lock().values().cloned().collect();
+        for session in &sessions {
+            session.sample(now);
+        }
+        if ticks % TICKS_PER_SPLIT != 0 {
+            return;
+        }
+        for (source, track) in sessions.iter().flat_map(|session| session.take_wanted()) {
+            self.request_key_frame(source, track);
+        }
+        let restores = {
+            let mut coordination = self.coordination.lock();
+            let Some(coordination) = &mut *coordination else {
+                self.split(&sessions, false);
+                return;
+            };
+            let channels: Vec<_> = sessions.iter().map(|s| (s.id, s.channel(now))).collect();
+            for (id, decision) in coordination.update(now, &channels) {
+                if let Some(session) = sessions.iter().find(|session| session.id == id) {
+                    session.decide(decision);
+                }
+            }
+            coordination.restores()
+        };
+        self.split(&sessions, restores);
+    }
+
+    /// Divides the downlink of each participant over the others' video, max-min fair.
+    fn split(&self, sessions: &[Arc<Session>], restores: bool) {
+        let now = self.clock.now();
+        let rates: Vec<_> = sessions.iter().map(|session| session.video_rate(now)).collect();
+        for (i, session) in sessions.iter().enumerate() {
+            let budget = session.down_media(now, restores);
+            let others = || (0..sessions.len()).filter(move |j| *j != i);
+            let of_others: Vec<f64> = others().map(|j| rates[j].as_f64()).collect();
+            let shares = max_min(budget.as_f64(), &of_others);
+            let ratios = others().zip(shares).map(|(j, share)| {
+                let rate = rates[j].as_f64();
+                (sessions[j].id, if rate > 0.0 { share / rate } else { 1.0 })
+            });
+            session.set_ratios(ratios.collect());
+            (self.note)(session.record(now, rates[i], budget));
+        }
+    }
+}

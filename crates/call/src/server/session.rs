@@ -1,0 +1,353 @@
+//! The session of one participant at the server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_plum::{
+    CapacityEstimator, ChannelSample, ClientChannel, Decision, ServerControl, State,
+};
+use airlane_quic::{Connection, RecvStream, SendStream};
+use airlane_runtime::RuntimeExt;
+use bytes::BytesMut;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+use super::room::Room;
+use super::{ChannelRecord, JOIN_TIMEOUT};
+use crate::error::CallError;
+use crate::frame_reader::{read_header, read_payload};
+use crate::meter::Meter;
+use crate::queue::Frame;
+use crate::rate::{RateConfig, estimate};
+use crate::sender::FrameSender;
+use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track, UplinkReport};
+
+/// Messages to a participant that may wait: one that takes none is disconnected.
+const MAX_MESSAGES: usize = 4096;
+/// Time between two requests for a key frame of one track.
+const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval at which the notice is repeated on the control stream.
+const NOTICE_INTERVAL: Duration = Duration::from_millis(500);
+/// IP and UDP headers in bytes.
+const IP_UDP_BYTES: u64 = 28;
+/// Time for which a restored bitrate holds while the controller estimates less.
+const RESTORE_TIME: Duration = Duration::from_secs(2);
+
+/// A participant's session.
+pub(super) struct Session {
+    pub(super) id: ParticipantId,
+    pub(super) name: String,
+    connection: Connection,
+    rates: RateConfig,
+    sender: Arc<FrameSender>,
+    messages: mpsc::Sender<FromServer>,
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// What its tasks share.
+struct Shared {
+    control: ServerControl,
+    capacity: CapacityEstimator,
+    report: UplinkReport,
+    /// Video that arrives from it.
+    video: Meter,
+    /// Share of each source's video that goes to it.
+    ratios: BTreeMap<ParticipantId, f64>,
+    /// When a key frame of each track was asked for last.
+    asked: BTreeMap<Track, Time>,
+    /// A bitrate from before the Constrained state, and until when it holds.
+    restored: Option<(Rate, Time)>,
+}
+
+impl Session {
+    /// Tells the participant something. One that does not listen is gone soon by other means.
+    pub(super) fn tell(&self, message: FromServer) {
+        if self.messages.try_send(message).is_err() {
+            self.connection.close(1, "too many messages wait");
+        }
+    }
+
+    /// Asks for a key frame of a track, at most every half second.
+    pub(super) fn request_key_frame(&self, now: Time, track: Track) {
+        {
+            let asked = &mut self.shared.lock().asked;
+            if asked.get(&track).is_some_and(|at| now - *at < KEY_FRAME_INTERVAL) {
+                return;
+            }
+            asked.insert(track, now);
+        }
+        self.tell(FromServer::RequestKeyFrame(track));
+    }
+
+    pub(super) fn take_wanted(&self) -> Vec<(ParticipantId, Track)> {
+        self.sender.take_wanted()
+    }
+
+    pub(super) fn forget(&self, id: ParticipantId) {
+        self.sender.forget(id);
+        self.shared.lock().ratios.remove(&id);
+    }
+
+    /// Forwards a frame of another participant to this one, cut to its share.
+    pub(super) fn forward(&self, now: Time, frame: &Frame, min_bytes: u32) {
+        let whole = frame.header.payload_bytes;
+        let frame = if frame.header.track == Track::Audio {
+            frame.clone()
+        } else {
+            let ratio = self.shared.lock().ratios.get(&frame.header.source).copied().unwrap_or(1.0);
+            let bytes = (f64::from(whole) * ratio).ceil() as u32;
+            frame.cut(bytes.max(min_bytes).min(whole))
+        };
+        self.sender.push(now, frame);
+    }
+
+    /// Samples the channel.
+    pub(super) fn sample(&self, now: Time) {
+        let stats = self.connection.control().stats();
+        let datagrams = self.connection.datagram_counts();
+        let mut shared = self.shared.lock();
+        // Packets that ask for no acknowledgement, mostly acknowledgements themselves, are taken to arrive.
+        let unacknowledged = datagrams.sent_bytes.saturating_sub(stats.sent_bytes);
+        let packets = datagrams.sent.saturating_sub(stats.sent_packets) + stats.acked_packets;
+        let sample = ChannelSample {
+            up_bytes: datagrams.received_bytes + IP_UDP_BYTES * datagrams.received,
+            down_bytes: stats.acked_bytes + unacknowledged + IP_UDP_BYTES * packets,
+            queueing: stats.rtt.map_or(Duration::ZERO, |rtt| rtt.latest.saturating_sub(rtt.min)),
+            up_estimate: shared.report.estimate,
+            down_estimate: estimate(&stats),
+            is_constrained: shared.control.state() != State::Natural,
+        };
+        shared.capacity.on_sample(now, sample);
+    }
+
+    /// What the coordinator is told of the channel.
+    pub(super) fn channel(&self, _now: Time) -> ClientChannel {
+        let down = estimate(&self.connection.control().stats());
+        let shared = self.shared.lock();
+        ClientChannel {
+            capacity: shared.capacity.estimate().map(|estimate| estimate.rate),
+            up: shared.report.estimate,
+            down,
+            state: shared.control.state(),
+        }
+    }
+
+    /// Follows a decision of the coordinator.
+    pub(super) fn decide(&self, decision: Decision) {
+        let natural = estimate(&self.connection.control().stats());
+        let notice = {
+            let mut shared = self.shared.lock();
+            let before = shared.control.notice();
+            shared.control.decide(decision, natural);
+            let notice = shared.control.notice();
+            (notice != before).then_some(notice)
+        };
+        if let Some(notice) = notice {
+            self.tell(FromServer::Notice(notice));
+        }
+    }
+
+    /// Bitrate of video that the participant sends.
+    pub(super) fn video_rate(&self, now: Time) -> Rate {
+        self.shared.lock().video.rate(now)
+    }
+
+    /// Bitrate of media that may go to the participant.
+    pub(super) fn down_media(&self, now: Time, restores: bool) -> Rate {
+        let pending = self.sender.bytes();
+        let natural = estimate(&self.connection.control().stats());
+        let natural = natural.map(|estimate| self.rates.natural(estimate, pending));
+        let mut natural = natural.unwrap_or(Rate::ZERO);
+        let mut shared = self.shared.lock();
+        let target = shared.control.target();
+        if let Some(rate) = shared.control.take_retained().filter(|_| restores) {
+            shared.restored = Some((self.rates.media(rate), now + RESTORE_TIME));
+        }
+        shared.restored = shared.restored.filter(|(_, until)| {
+            now < *until && target.is_none() && pending <= self.rates.max_pending_bytes
+        });
+        if let Some((rate, _)) = shared.restored {
+            natural = natural.max(rate);
+        }
+        target.map_or(natural, |target| natural.min(self.rates.media(target)))
+    }
+
+    pub(super) fn set_ratios(&self, ratios: BTreeMap<ParticipantId, f64>) {
+        self.shared.lock().ratios = ratios;
+    }
+
+    pub(super) fn record(&self, now: Time, up_media: Rate, down_media: Rate) -> ChannelRecord {
+        let down_estimate = estimate(&self.connection.control().stats());
+        let dropped = self.sender.dropped();
+        let shared = self.shared.lock();
+        ChannelRecord {
+            at: now,
+            participant: self.id,
+            capacity: shared.capacity.estimate().map(|estimate| estimate.rate),
+            up_estimate: shared.report.estimate,
+            down_estimate,
+            up_media,
+            down_media,
+            state: shared.control.state(),
+            target: shared.control.notice().target.or(shared.control.target()),
+            dropped,
+        }
+    }
+
+    fn on_report(&self, report: UplinkReport) {
+        let mut shared = self.shared.lock();
+        if let Some(epoch) = report.epoch {
+            shared.control.on_acknowledged(epoch);
+        }
+        shared.report.estimate = report.estimate.or(shared.report.estimate);
+    }
+}
+
+/// Runs the session of a connection, from its first message to its end.
+pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(), CallError> {
+    let mut buffer = BytesMut::new();
+    let joined = async {
+        let (to, mut from) = connection.accept_bi().await?;
+        match next_message(&mut from, &mut buffer).await? {
+            Some(FromParticipant::Join(name)) => Ok((to, from, name)),
+            Some(_) => Err(CallError::Protocol("a message before joining")),
+            None => Err(CallError::Protocol("a control stream without a message")),
+        }
+    };
+    let (to, mut from, name) = tokio::select! {
+        biased;
+        joined = joined => joined?,
+        () = room.clock.sleep(JOIN_TIMEOUT) => return Err(CallError::Protocol("nobody joined in time")),
+    };
+    to.set_priority(2)?;
+    let (messages, outgoing) = mpsc::channel(MAX_MESSAGES);
+    let shared = Arc::new(Mutex::new(Shared {
+        control: ServerControl::default(),
+        capacity: CapacityEstimator::new(room.config.capacity),
+        report: UplinkReport::default(),
+        video: Meter::default(),
+        ratios: BTreeMap::new(),
+        asked: BTreeMap::new(),
+        restored: None,
+    }));
+    let header = {
+        let shared = shared.clone();
+        move |header: &MediaHeader| header.encode_down(&shared.lock().control.notice())
+    };
+    let sender = FrameSender::new(room.config.queue, Box::new(header));
+    let (connection, rates) = (connection.clone(), room.config.rates);
+    let session = room.join(&name, |id| {
+        let name = name.clone();
+        Arc::new(Session { id, name, connection, rates, sender, messages, shared })
+    })?;
+    connection_of(&session).mark_active();
+    let result = tokio::select! {
+        biased;
+        result = receive(room, &session) => result,
+        result = follow(room, &session, &mut from, &mut buffer) => result,
+        result = speak(room, &session, to, outgoing) => result,
+        error = session.sender.run(&session.connection, &room.clock) => Err(error.into()),
+    };
+    room.leave(session.id);
+    result
+}
+
+fn connection_of(session: &Session) -> &Connection {
+    &session.connection
+}
+
+/// Receives the participant's frames.
+async fn receive(room: &Arc<Room>, session: &Arc<Session>) -> Result<(), CallError> {
+    let (failed, mut failure) = mpsc::unbounded_channel();
+    loop {
+        let stream = tokio::select! {
+            biased;
+            Some(error) = failure.recv() => return Err(error),
+            stream = session.connection.accept_uni() => stream?,
+        };
+        let (room, session, failed) = (room.clone(), session.clone(), failed.clone());
+        room.clock.clone().spawn("call frame", async move {
+            match receive_frame(&room, &session, stream).await {
+                // A frame that its sender gave up.
+                Ok(()) | Err(CallError::Quic(_)) => {}
+                Err(e) => drop(failed.send(e)),
+            }
+        });
+    }
+}
+
+async fn receive_frame(
+    room: &Room,
+    session: &Session,
+    mut stream: RecvStream,
+) -> Result<(), CallError> {
+    let (header, first) = read_header(&mut stream).await?;
+    let (header, report) = MediaHeader::decode_up(header)?;
+    session.on_report(report);
+    let payload = read_payload(&mut stream, first, header.payload_bytes).await?;
+    if header.track != Track::Audio {
+        let bytes = u64::from(header.payload_bytes);
+        session.shared.lock().video.add(room.clock.now(), bytes);
+    }
+    let header = MediaHeader { source: session.id, ..header };
+    room.forward(&Frame { header, payload });
+    Ok(())
+}
+
+/// Follows the participant's messages.
+async fn follow(
+    room: &Room,
+    session: &Session,
+    from: &mut RecvStream,
+    buffer: &mut BytesMut,
+) -> Result<(), CallError> {
+    loop {
+        match next_message(from, buffer).await? {
+            Some(FromParticipant::Join(_)) => return Err(CallError::Protocol("joining twice")),
+            Some(FromParticipant::Report(report)) => session.on_report(report),
+            Some(FromParticipant::RequestKeyFrame(source, track)) => {
+                room.request_key_frame(source, track);
+            }
+            // It says no more, and may receive on.
+            None => return std::future::pending().await,
+        }
+    }
+}
+
+/// Sends messages to the participant, and its notice now and then.
+async fn speak(
+    room: &Room,
+    session: &Session,
+    mut to: SendStream,
+    mut outgoing: mpsc::Receiver<FromServer>,
+) -> Result<(), CallError> {
+    loop {
+        let message = tokio::select! {
+            biased;
+            message = outgoing.recv() => message.ok_or(CallError::Protocol("the session is over"))?,
+            () = room.clock.sleep(NOTICE_INTERVAL) => {
+                FromServer::Notice(session.shared.lock().control.notice())
+            }
+        };
+        let mut bytes = BytesMut::new();
+        message.encode(&mut bytes);
+        to.write_all(bytes.freeze()).await?;
+    }
+}
+
+async fn next_message(
+    from: &mut RecvStream,
+    buffer: &mut BytesMut,
+) -> Result<Option<FromParticipant>, CallError> {
+    loop {
+        if let Some(message) = FromParticipant::decode(buffer)? {
+            return Ok(Some(message));
+        }
+        match from.read_chunk(usize::MAX).await? {
+            Some(piece) => buffer.extend_from_slice(&piece),
+            None => return Ok(None),
+        }
+    }
+}
