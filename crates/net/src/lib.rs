@@ -16,11 +16,15 @@ pub mod queue;
 pub mod topology;
 pub mod trace;
 
-pub use access::{Access, Carrier, CellAccess, LinkAccess, Way, WifiAccess};
+pub use access::{
+    Access, Carrier, CellAccess, HalfDuplexAccess, HalfDuplexWay, LinkAccess, Way, WifiAccess,
+};
 pub use direction::Direction;
 pub use dumbbell::{BuiltDumbbell, Dumbbell};
 pub use impair::{Delay, GilbertElliott, Impairment, Jitter, JitterLaw, Loss, PeriodicLoss};
-pub use link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, SerialLink, Supply, TraceLink};
+pub use link::{
+    OPPORTUNITY_BYTES, Opportunities, RateProfile, RoundRobin, SerialLink, Supply, TraceLink,
+};
 pub use meter::{LinkReport, LinkStats};
 pub use network::{
     Delivered, Fate, Hop, HostId, LinkSample, Network, NodeId, Observer, PacketHash, Record,

@@ -11,6 +11,7 @@ use airlane_base::{Rate, Seed};
 use rand::RngExt;
 
 use super::Carrier;
+use super::half_duplex::HalfDuplexAccess;
 use super::link::{Built as BuiltLink, LinkAccess};
 use crate::direction::Direction;
 use crate::network::{Network, Step};
@@ -26,12 +27,54 @@ pub struct CellAccess {
     pub user: LinkAccess,
 }
 
+/// What each user has of their own.
+#[derive(Clone, Debug)]
+pub(super) enum User {
+    /// A link each way.
+    Link(LinkAccess),
+    /// One link for both ways.
+    HalfDuplex(HalfDuplexAccess),
+}
+
+impl User {
+    /// The user's link moved on by random offsets.
+    fn moved(&self, seed: Seed) -> Self {
+        let offset = |name: &str| {
+            let max_s = OFFSETS.as_secs_f64();
+            Duration::from_secs_f64(seed.split(name).rng().random_range(0.0..max_s))
+        };
+        let mut moved = self.clone();
+        match &mut moved {
+            Self::Link(link) => {
+                link.down.offset += offset("down offset");
+                link.up.offset += offset("up offset");
+            }
+            Self::HalfDuplex(link) => link.offset += offset("offset"),
+        }
+        moved
+    }
+
+    fn build(&self, name: &str, network: &mut Network, seed: Seed) -> BuiltLink {
+        match self {
+            Self::Link(link) => link.build(name, network, seed),
+            Self::HalfDuplex(link) => link.build(name, network, seed),
+        }
+    }
+
+    fn mean_down(&self) -> Rate {
+        match self {
+            Self::Link(link) => link.down.supply.mean(),
+            Self::HalfDuplex(link) => link.supply.mean(),
+        }
+    }
+}
+
 /// A cell that stands in a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Built {
     name: String,
     seed: Seed,
-    access: CellAccess,
+    user: User,
     /// By the address of the user.
     users: BTreeMap<IpAddr, BuiltLink>,
     /// The users in the order of their first flows.
@@ -40,12 +83,16 @@ pub(crate) struct Built {
 
 impl CellAccess {
     pub(super) fn build(&self, name: &str, seed: Seed) -> Built {
-        let (name, users) = (name.to_owned(), BTreeMap::new());
-        Built { name, seed, access: self.clone(), users, order: Vec::new() }
+        Built::new(name, seed, User::Link(self.user.clone()))
     }
 }
 
 impl Built {
+    pub(super) fn new(name: &str, seed: Seed, user: User) -> Self {
+        let (name, users) = (name.to_owned(), BTreeMap::new());
+        Self { name, seed, user, users, order: Vec::new() }
+    }
+
     pub(super) fn steps(
         &mut self,
         direction: Direction,
@@ -64,15 +111,10 @@ impl Built {
         let number = self.order.len();
         // The first is as on a link of the same name.
         if number == 0 {
-            return self.access.user.build(&self.name, network, self.seed);
+            return self.user.build(&self.name, network, self.seed);
         }
         let seed = self.seed.split("user").index(number as u64);
-        let mut link = self.access.user.clone();
-        for (way, name) in [(&mut link.down, "down offset"), (&mut link.up, "up offset")] {
-            let most = OFFSETS.as_secs_f64();
-            way.offset += Duration::from_secs_f64(seed.split(name).rng().random_range(0.0..most));
-        }
-        link.build(&format!("{}.{}", self.name, number + 1), network, seed)
+        self.user.moved(seed).build(&format!("{}.{}", self.name, number + 1), network, seed)
     }
 
     pub(super) fn carriers(&self) -> Vec<Carrier> {
@@ -85,6 +127,6 @@ impl Built {
     }
 
     pub(super) fn mean_down(&self) -> Rate {
-        self.access.user.down.supply.mean()
+        self.user.mean_down()
     }
 }

@@ -56,10 +56,15 @@ pub struct LinkAccess {
 
 /// A direction that stands in a network.
 #[derive(Clone, Debug)]
-struct BuiltWay {
-    node: NodeId,
-    delay: Duration,
-    impairments: Vec<Impairment>,
+pub(super) struct BuiltWay {
+    /// The link.
+    pub(super) node: NodeId,
+    /// Its port for this direction.
+    pub(super) port: Port,
+    /// Constant time in front of it.
+    pub(super) delay: Duration,
+    /// Impairments in front of it, of each flow.
+    pub(super) impairments: Vec<Impairment>,
 }
 
 /// A link that stands in a network.
@@ -79,19 +84,24 @@ impl LinkAccess {
             let queue = way.queue.build(way.supply.mean(), way.queue_rtt, seed);
             let link = way.supply.link(way.offset, queue);
             let node = network.add_node(format!("{name}.{}", direction.name()), link);
-            BuiltWay { node, delay: way.delay, impairments: way.impairments.clone() }
+            let (delay, impairments) = (way.delay, way.impairments.clone());
+            BuiltWay { node, port: Port::ONLY, delay, impairments }
         };
-        Built {
-            name: name.to_owned(),
-            seed,
-            down: way(Direction::Down, &self.down),
-            up: way(Direction::Up, &self.up),
-            mean_down: self.down.supply.mean(),
-        }
+        let ways = [way(Direction::Down, &self.down), way(Direction::Up, &self.up)];
+        Built::new((name, seed), ways, self.down.supply.mean())
     }
 }
 
 impl Built {
+    /// A link of these directions, down first, whose impairments draw from `seed`.
+    pub(super) fn new(
+        (name, seed): (&str, Seed),
+        [down, up]: [BuiltWay; 2],
+        mean_down: Rate,
+    ) -> Self {
+        Self { name: name.to_owned(), seed, down, up, mean_down }
+    }
+
     fn way(&self, direction: Direction) -> &BuiltWay {
         match direction {
             Direction::Down => &self.down,
@@ -113,16 +123,14 @@ impl Built {
             let node = network.add_node(name, impairment.build(seed.index(k as u64)));
             Step::Node(node, Port::ONLY)
         }));
-        steps.push(Step::Node(way.node, Port::ONLY));
+        steps.push(Step::Node(way.node, way.port));
         steps
     }
 
     pub(super) fn carriers(&self) -> Vec<Carrier> {
-        let carrier = |direction| Carrier {
-            direction,
-            node: self.way(direction).node,
-            port: Port::ONLY,
-            user: 0,
+        let carrier = |direction| {
+            let BuiltWay { node, port, .. } = *self.way(direction);
+            Carrier { direction, node, port, user: 0 }
         };
         Direction::BOTH.map(carrier).to_vec()
     }

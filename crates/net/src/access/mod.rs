@@ -1,6 +1,7 @@
 //! Accesses: the last miles around the ideal core, where bottlenecks are. A file per kind.
 
 mod cell;
+mod half_duplex;
 mod link;
 mod wifi;
 
@@ -9,6 +10,7 @@ use std::net::IpAddr;
 use airlane_base::{Rate, Seed};
 
 pub use cell::CellAccess;
+pub use half_duplex::{HalfDuplexAccess, HalfDuplexWay};
 pub use link::{LinkAccess, Way};
 pub(crate) use wifi::Channels;
 pub use wifi::WifiAccess;
@@ -25,6 +27,8 @@ pub enum Access {
     Link(LinkAccess),
     /// A link and a queue for each user.
     Cell(CellAccess),
+    /// One link for both directions.
+    HalfDuplex(Box<HalfDuplexAccess>),
     /// An access point of 802.11, with hosts on it as stations.
     Wifi(Box<WifiAccess>),
     /// Stations of another kind; it lies behind a [`Self::Wifi`].
@@ -69,6 +73,11 @@ impl Access {
         match self {
             Self::Link(link) => Built::Link(link.build(name, network, seed)),
             Self::Cell(cell) => Built::Cell(Box::new(cell.build(name, seed))),
+            Self::HalfDuplex(link) if link.per_host => {
+                let user = cell::User::HalfDuplex(HalfDuplexAccess::clone(link));
+                Built::Cell(Box::new(cell::Built::new(name, seed, user)))
+            }
+            Self::HalfDuplex(link) => Built::Link(link.build(name, network, seed)),
             Self::Wifi(wifi) => Built::Wifi(Box::new(wifi.build(name, network, channels, seed))),
             Self::Station(station) => match outer {
                 Some(Built::Wifi(wifi)) => {

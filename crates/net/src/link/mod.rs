@@ -1,5 +1,7 @@
 //! Links: a queue and the process that serves it.
 
+mod backlog;
+mod half_duplex;
 mod opportunities;
 mod profile;
 mod serial;
@@ -11,6 +13,8 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate, Time};
 
+pub use backlog::{Backlog, PortQueue};
+pub use half_duplex::RoundRobin;
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use profile::RateProfile;
 pub use serial::SerialLink;

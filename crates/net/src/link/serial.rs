@@ -5,25 +5,21 @@ use std::time::Duration;
 
 use airlane_base::{Packet, Rate, Time};
 
-use super::later;
+use super::backlog::{Backlog, PortQueue};
 use super::profile::{ProfileCursor, RateProfile};
-use crate::meter::{LinkStats, Meter};
-use crate::node::{Counters, Dequeued, Dropped, Node, Port, Queue};
+use crate::meter::LinkStats;
+use crate::node::{Counters, Dropped, Node, Port, Queue};
 
 /// A queue served at a rate: a packet of `n` IP bytes occupies the link for the time in which
 /// the link carries `8 n` bits, rounded up to the nanosecond.
 ///
 /// The packet in service has left the queue. A packet's sojourn lasts from its arrival until its
 /// service begins.
-pub struct SerialLink {
+pub struct SerialLink<B = PortQueue> {
     capacity: ProfileCursor,
-    queue: Box<dyn Queue>,
+    backlog: B,
     /// The packet in service and when its last bit leaves.
     serving: Option<(Time, Box<Packet>)>,
-    /// Nothing is in service, and the queue serves nothing before this time.
-    waits_until: Option<Time>,
-    counters: Counters,
-    meter: Meter,
 }
 
 impl SerialLink {
@@ -35,78 +31,60 @@ impl SerialLink {
     /// An idle link whose capacity follows a profile; the world starts at `offset` of it. A
     /// packet in service when the rate changes goes on at the new rate.
     pub fn new(profile: Arc<RateProfile>, offset: Duration, queue: Box<dyn Queue>) -> Self {
-        Self {
-            capacity: ProfileCursor::new(profile, offset),
-            queue,
-            serving: None,
-            waits_until: None,
-            counters: Counters::default(),
-            meter: Meter::default(),
-        }
-    }
-
-    fn serve_next(&mut self, now: Time, drops: &mut Vec<Dropped>) {
-        self.meter.advance(now, self.queue.len(), self.queue.bytes());
-        if self.queue.follows_capacity() {
-            self.queue.capacity(now, self.capacity.bytes_until(now));
-        }
-        let before = drops.len();
-        self.waits_until = None;
-        match self.queue.dequeue(now, drops) {
-            Dequeued::Packet(packet) => {
-                self.meter.served(now - packet.enqueued);
-                self.serving = Some((self.capacity.serve(now, packet.ip_bytes()), packet));
-            }
-            Dequeued::Empty => {}
-            Dequeued::NotBefore(at) => self.waits_until = Some(later(now, at)),
-        }
-        self.counters.count_drops(&drops[before..]);
+        Self::of(profile, offset, PortQueue::new(queue))
     }
 }
 
-impl Node for SerialLink {
-    fn push(&mut self, now: Time, _port: Port, mut packet: Box<Packet>, drops: &mut Vec<Dropped>) {
-        packet.enqueued = now;
-        self.counters.count_push(&packet);
-        self.meter.advance(now, self.queue.len(), self.queue.bytes());
-        let before = drops.len();
-        self.queue.enqueue(now, packet, drops);
-        self.counters.count_drops(&drops[before..]);
+impl<B: Backlog> SerialLink<B> {
+    /// An idle link that serves such a backlog.
+    pub(super) fn of(profile: Arc<RateProfile>, offset: Duration, backlog: B) -> Self {
+        Self { capacity: ProfileCursor::new(profile, offset), backlog, serving: None }
+    }
+
+    fn serve_next(&mut self, now: Time, drops: &mut Vec<Dropped>) {
+        let next = self.backlog.next(now, || self.capacity.bytes_until(now), drops);
+        self.serving = next.map(|packet| (self.capacity.serve(now, packet.ip_bytes()), packet));
+    }
+}
+
+impl<B: Backlog> Node for SerialLink<B> {
+    fn ports(&self) -> u16 {
+        self.backlog.ports()
+    }
+
+    fn push(&mut self, now: Time, port: Port, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
+        self.backlog.push(now, port, packet, drops);
         if self.serving.is_none() {
             self.serve_next(now, drops);
         }
     }
 
     fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>> {
-        if let Some(at) = self.waits_until.filter(|at| *at <= now) {
+        if self.serving.is_none()
+            && let Some(at) = self.backlog.waits_until().filter(|at| *at <= now)
+        {
             self.serve_next(at, drops);
         }
         let (done, packet) = self.serving.take_if(|(done, _)| *done <= now)?;
-        self.counters.count_poll(&packet);
-        self.meter.carried(packet.ip_bytes());
+        self.backlog.left(&packet);
         // The next service begins when this one ended, however late the poll is.
         self.serve_next(done, drops);
         Some(packet)
     }
 
     fn next_event(&self) -> Option<Time> {
-        let next = self.serving.as_ref().map(|(done, _)| *done).or(self.waits_until);
+        let next = match &self.serving {
+            Some((done, _)) => Some(*done),
+            None => self.backlog.waits_until(),
+        };
         next.filter(|at| *at < Time::FAR_FUTURE)
     }
 
-    fn counters(&self, _port: Port) -> Counters {
-        let serving = self.serving.as_ref().map_or(0, |(_, p)| u64::from(p.ip_bytes()));
-        Counters {
-            held: (
-                self.queue.len() as u64 + u64::from(self.serving.is_some()),
-                self.queue.bytes() + serving,
-            ),
-            ..self.counters
-        }
+    fn counters(&self, port: Port) -> Counters {
+        self.backlog.counters(port, self.serving.as_ref().map(|(_, packet)| &**packet))
     }
 
-    fn link_stats(&self, _port: Port, now: Time) -> Option<LinkStats> {
-        let capacity = self.capacity.bytes_until(now);
-        Some(self.meter.snapshot(now, self.queue.len(), self.queue.bytes(), capacity))
+    fn link_stats(&self, port: Port, now: Time) -> Option<LinkStats> {
+        Some(self.backlog.stats(port, now, self.capacity.bytes_until(now)))
     }
 }

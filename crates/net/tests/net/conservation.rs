@@ -21,7 +21,7 @@ fn limit() -> impl Strategy<Value = Limit> {
     ]
 }
 
-fn queue() -> impl Strategy<Value = QueueSpec> {
+pub fn queue() -> impl Strategy<Value = QueueSpec> {
     prop_oneof![
         limit().prop_map(QueueSpec::DropTail),
         (limit(), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(l, ecn, de, rate)| {
@@ -52,7 +52,7 @@ fn queue() -> impl Strategy<Value = QueueSpec> {
     ]
 }
 
-fn supply() -> impl Strategy<Value = Supply> {
+pub fn supply() -> impl Strategy<Value = Supply> {
     prop_oneof![
         (100_000_u64..20_000_000).prop_map(|r| Supply::Constant(Rate::from_bps(r))),
         prop::collection::vec((1_u64..30_000, 0_u64..20_000_000), 1..6).prop_map(|pieces| {

@@ -13,6 +13,8 @@ mod air_scenes;
 mod codel;
 mod common;
 mod conservation;
+mod half_duplex;
+mod half_duplex_access;
 mod impairments;
 mod links;
 mod network;

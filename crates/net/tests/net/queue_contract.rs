@@ -8,7 +8,7 @@ use airlane_base::{Packet, Rate, Time};
 use airlane_net::{Dequeued, Dropped, Node, Opportunities, Port, Queue, SerialLink, TraceLink};
 
 /// Lets each packet go so long after its arrival; `None`: only once `most` of them wait.
-struct Holding {
+pub struct Holding {
     hold: Option<Duration>,
     most: usize,
     waiting: VecDeque<Box<Packet>>,
@@ -41,7 +41,7 @@ impl Queue for Holding {
     }
 }
 
-fn holding(hold: Option<Duration>) -> Box<dyn Queue> {
+pub fn holding(hold: Option<Duration>) -> Box<dyn Queue> {
     Box::new(Holding { hold, most: 2, waiting: VecDeque::new() })
 }
 
