@@ -1,0 +1,146 @@
+//! A conference in virtual time: one server, and clients on accesses of their own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed, Time};
+use airlane_call::wire::ParticipantId;
+use airlane_call::{
+    ChannelRecord, ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig, join,
+    participant_transport, serve, server_transport,
+};
+use airlane_congestion::ControllerConfig;
+use airlane_net::queue::{Limit, QueueSpec};
+use airlane_net::{Access, HalfDuplexAccess, HalfDuplexWay, LinkAccess, SendJitter, Topology, Way};
+use airlane_quic::{Cipher, Endpoint, TransportConfig};
+use airlane_runtime::RuntimeExt;
+use airlane_runtime::virtual_time::World;
+use parking_lot::Mutex;
+
+/// A link of this rate in each direction.
+pub fn link(mbps: f64) -> Access {
+    let queue = QueueSpec::DropTail(Limit::Bytes((mbps * 1e6 / 8.0 * 0.1) as u64));
+    let way = || Way::new(Rate::from_mbps(mbps), queue);
+    Access::Link(LinkAccess { down: way(), up: way() })
+}
+
+/// A half-duplex channel of this rate.
+pub fn half_duplex(mbps: f64) -> Access {
+    let queue = QueueSpec::DropTail(Limit::Bytes((mbps * 1e6 / 8.0 * 0.1) as u64));
+    let way = || HalfDuplexWay::new(queue);
+    Access::HalfDuplex(Box::new(HalfDuplexAccess::new(Rate::from_mbps(mbps), way(), way())))
+}
+
+/// What came of a call.
+#[derive(Default)]
+pub struct Outcome {
+    /// Frames that each client showed.
+    pub shown: Vec<Vec<ReceivedRecord>>,
+    /// Number of each client in the call.
+    pub ids: Vec<Option<ParticipantId>>,
+    /// How each client's call ended.
+    pub ended: Vec<Option<String>>,
+    /// Channels as the server saw them.
+    pub channels: Vec<ChannelRecord>,
+}
+
+impl Outcome {
+    /// Mean rate of the media that a client received from `from` on, Mbit/s.
+    pub fn received_mbps(&self, client: usize, from: Duration, end: Duration) -> f64 {
+        let from_time = Time::ZERO + from;
+        let shown = self.shown[client].iter().filter(|r| r.arrived >= from_time);
+        let bytes: u64 = shown.map(|record| u64::from(record.header.payload_bytes)).sum();
+        bytes as f64 * 8.0 / 1e6 / (end - from).as_secs_f64()
+    }
+
+    /// The 95th percentile of the time from capture to showing, in seconds.
+    pub fn delay_p95(&self, client: usize) -> f64 {
+        let delay = |r: &ReceivedRecord| {
+            r.shown.map(|at| at.since_start().saturating_sub(r.header.captured).as_secs_f64())
+        };
+        let mut delays: Vec<f64> = self.shown[client].iter().filter_map(delay).collect();
+        delays.sort_by(f64::total_cmp);
+        delays.get(delays.len() * 95 / 100).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Records of a client's channel.
+    pub fn channel(&self, client: usize) -> Vec<ChannelRecord> {
+        let of = |r: &&ChannelRecord| Some(r.participant) == self.ids[client];
+        self.channels.iter().filter(of).copied().collect()
+    }
+}
+
+pub fn transport() -> TransportConfig {
+    TransportConfig::laboratory(Cipher::Null, ControllerConfig::Bbr)
+}
+
+/// Runs a call of the clients on these accesses, who join one after the other.
+pub fn call(
+    accesses: Vec<Access>,
+    server_config: ServerConfig,
+    config: impl Fn(usize) -> ParticipantConfig,
+    length: Duration,
+) -> Outcome {
+    let mut topology = Topology::new(SendJitter::Services(1.0), Seed(3));
+    let host = topology.add_server();
+    let mut clients = Vec::new();
+    for (i, access) in accesses.iter().enumerate() {
+        let name = format!("home{i}");
+        let at = topology.add_access(&name, access, None, Seed(3).split(&name));
+        let client = topology.add_client(&[at]);
+        topology.connect(host, &client, Duration::from_millis(20));
+        clients.push(client);
+    }
+    let network = topology.finish();
+    let address = SocketAddr::new(network.addresses(host)[0], 443);
+    let mut world = World::new(Seed(3), network);
+    let server = world.host("server", address.ip());
+    let clients: Vec<_> = clients
+        .iter()
+        .enumerate()
+        .map(|(i, client)| {
+            let ips: Vec<_> = client.addresses.iter().map(|(_, ip)| *ip).collect();
+            world.host_with(&format!("client{i}"), &ips)
+        })
+        .collect();
+    let outcome = Arc::new(Mutex::new(Outcome {
+        shown: vec![Vec::new(); clients.len()],
+        ids: vec![None; clients.len()],
+        ended: vec![None; clients.len()],
+        channels: Vec::new(),
+    }));
+    let listen = Endpoint::server(&server, address, server_transport(transport())).unwrap();
+    let note = {
+        let outcome = outcome.clone();
+        Arc::new(move |record| outcome.lock().channels.push(record))
+    };
+    server.spawn("call server", serve(listen, server_config, note));
+    let end = Time::ZERO + length;
+    for (i, client) in clients.iter().enumerate() {
+        let (outcome, config, host) = (outcome.clone(), config(i), client.clone());
+        let local = SocketAddr::new([0, 0, 0, 0].into(), 0);
+        let local = SocketAddr::new(
+            if address.is_ipv4() { local.ip() } else { std::net::Ipv6Addr::UNSPECIFIED.into() },
+            0,
+        );
+        client.spawn("participant", async move {
+            let endpoint =
+                Endpoint::client(&host, local, participant_transport(transport())).unwrap();
+            let note = {
+                let outcome = outcome.clone();
+                Arc::new(move |event| match event {
+                    ParticipantEvent::Shown(record) => outcome.lock().shown[i].push(record),
+                    ParticipantEvent::Welcome(id) => outcome.lock().ids[i] = Some(id),
+                    _ => {}
+                })
+            };
+            let result = join(&endpoint, address, config, end, note).await;
+            outcome.lock().ended[i] = result.err().map(|e| e.to_string());
+        });
+    }
+    let clock = server.clone();
+    world.run(async move { clock.sleep_until(end + Duration::from_millis(100)).await }).unwrap();
+    drop(server);
+    std::mem::take(&mut *outcome.lock())
+}
