@@ -59,6 +59,8 @@ pub struct Place {
     pub at: Vec<usize>,
     /// Round trip of propagation in the core, if it is not the network's.
     pub rtt: Option<Duration>,
+    /// Name of the server host, which all places with this name share. `None`: a host of its own.
+    pub server: Option<String>,
 }
 
 /// What a scheme says of a workload. What it serialises as is all that runs under it depend on.

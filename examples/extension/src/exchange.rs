@@ -54,7 +54,7 @@ impl Traffic for Callers {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.0.iter().map(|_| Place { at: vec![0], rtt: None }).collect()
+        self.0.iter().map(|_| Place { at: vec![0], rtt: None, server: None }).collect()
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -1,5 +1,6 @@
 //! The network of a run: an ideal core, the accesses of the scenario around it, and hosts.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use airlane_base::{InputError, Seed};
 use airlane_net::air::{Air, StationId};
 use airlane_net::link::Supply;
 use airlane_net::{
-    AccessId, Carrier, CellAccess, Direction, LinkAccess, Network, SendJitter, Topology,
+    AccessId, Carrier, CellAccess, Direction, HostId, LinkAccess, Network, SendJitter, Topology,
 };
 use rand::RngExt;
 
@@ -74,8 +75,12 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
     // Each of them was added.
     let built: Vec<AccessId> = built.into_iter().flatten().collect();
     let mut pairs = Vec::new();
+    let mut shared: BTreeMap<String, HostId> = BTreeMap::new();
     for place in scenario.participants.iter().flat_map(|traffic| traffic.places()) {
-        let server = topology.add_server();
+        let server = match place.server {
+            None => topology.add_server(),
+            Some(name) => *shared.entry(name).or_insert_with(|| topology.add_server()),
+        };
         let at: Vec<AccessId> = place.at.iter().map(|i| built[*i]).collect();
         let client = topology.add_client(&at);
         topology.connect(server, &client, place.rtt.unwrap_or(scenario.network.rtt));

@@ -1,6 +1,6 @@
 //! Where the roles of a run are started: hosts for them, and endpoints on these hosts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -174,8 +174,12 @@ impl<'a> RunContext<'a> {
                 Cipher::lab_tls().map_err(|e| LabError::fault(e.to_string()))?
             }
         };
+        let mut servers: BTreeMap<IpAddr, RuntimeHandle> = BTreeMap::new();
         let pairs = hosts.iter().enumerate().map(|(i, Addresses { server, client, air })| Pair {
-            server: world.host(&format!("server{i}"), *server),
+            server: servers
+                .entry(*server)
+                .or_insert_with(|| world.host(&format!("server{i}"), *server))
+                .clone(),
             client: world.host_with(&format!("client{i}"), client),
             address: SocketAddr::new(*server, PORT),
             from: client.clone(),

@@ -205,7 +205,7 @@ impl Traffic for Transfers {
 
     fn places(&self) -> Vec<Place> {
         self.each()
-            .map(|(transfer, _)| Place { at: transfer.at.clone(), rtt: transfer.rtt })
+            .map(|(transfer, _)| Place { at: transfer.at.clone(), rtt: transfer.rtt, server: None })
             .collect()
     }
 

@@ -254,7 +254,7 @@ impl Traffic for Streams {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.each().map(|(s, _)| Place { at: s.at.clone(), rtt: s.rtt }).collect()
+        self.each().map(|(s, _)| Place { at: s.at.clone(), rtt: s.rtt, server: None }).collect()
     }
 
     fn adapts(&self) -> bool {

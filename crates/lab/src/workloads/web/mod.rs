@@ -93,7 +93,7 @@ impl Traffic for WebTraffic {
 
     fn places(&self) -> Vec<Place> {
         let place = |entry: &Entry| {
-            let place = Place { at: vec![entry.at], rtt: entry.rtt };
+            let place = Place { at: vec![entry.at], rtt: entry.rtt, server: None };
             std::iter::repeat_n(place, entry.servers)
         };
         self.0.iter().flat_map(place).collect()

@@ -1,0 +1,159 @@
+//! Figures of participants, from what they received and showed.
+
+use std::collections::BTreeMap;
+
+use airlane_call::ReceivedRecord;
+use airlane_call::wire::{ParticipantId, Track};
+use airlane_plum::State;
+use airlane_quality::stats;
+
+use super::{NAME, Output, ParticipantOutput};
+use airlane_sim::workload::{ActorResult, Figures, PartResult};
+
+/// Pause beyond the usual one between two frames from which on a video is frozen, in seconds (W3C, identifiers
+/// for WebRTC's statistics, `freezeCount`).
+const MIN_FREEZE_S: f64 = 0.15;
+
+impl ParticipantOutput {
+    /// Seconds that count.
+    fn span_s(&self) -> f64 {
+        (self.end - self.counted_from).as_secs_f64()
+    }
+
+    /// Frames that count, of those received.
+    fn counted(&self) -> impl Iterator<Item = &ReceivedRecord> {
+        self.received.iter().filter(|record| record.arrived >= self.counted_from)
+    }
+
+    /// Bits received from each source in each whole second that counts.
+    fn by_second(&self) -> BTreeMap<ParticipantId, Vec<f64>> {
+        let seconds = self.span_s() as usize;
+        let mut all: BTreeMap<ParticipantId, Vec<f64>> = BTreeMap::new();
+        for record in self.counted() {
+            let second = (record.arrived - self.counted_from).as_secs() as usize;
+            let bits = all.entry(record.header.source).or_insert_with(|| vec![0.0; seconds]);
+            if let Some(bits) = bits.get_mut(second) {
+                *bits += f64::from(record.header.payload_bytes) * 8.0;
+            }
+        }
+        all
+    }
+
+    /// Bits received in each whole second that counts, all sources together.
+    pub(super) fn received_by_second(&self) -> Vec<f64> {
+        let mut sum = vec![0.0; self.span_s() as usize];
+        for bits in self.by_second().values() {
+            sum.iter_mut().zip(bits).for_each(|(sum, bits)| *sum += bits);
+        }
+        sum
+    }
+
+    /// Bits of the source that brought most, in each whole second that counts.
+    fn best_by_second(&self) -> Vec<f64> {
+        let mut best = vec![0.0_f64; self.span_s() as usize];
+        for bits in self.by_second().values() {
+            best.iter_mut().zip(bits).for_each(|(best, bits)| *best = best.max(*bits));
+        }
+        best
+    }
+
+    /// Seconds from capture to showing, of each frame of video that counts.
+    fn delays_s(&self) -> Vec<f64> {
+        let shown = self.shown.iter().filter(|record| record.arrived >= self.counted_from);
+        let delay = |record: &ReceivedRecord| {
+            let at = record.shown?.since_start();
+            Some(at.saturating_sub(record.header.captured).as_secs_f64())
+        };
+        shown.filter_map(delay).collect()
+    }
+
+    /// When frames of each video that counts were shown, in seconds.
+    fn shown_at(&self) -> BTreeMap<(ParticipantId, Track), Vec<f64>> {
+        let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+        for record in &self.shown {
+            if let Some(at) = record.shown.filter(|at| *at >= self.counted_from) {
+                let track = (record.header.source, record.header.track);
+                all.entry(track).or_default().push(at.as_secs_f64());
+            }
+        }
+        all
+    }
+
+    /// Freezes of all videos, and seconds that they lasted beyond a frame.
+    fn freezes(&self) -> (usize, f64) {
+        let (mut freezes, mut frozen_s) = (0, 0.0);
+        for times in self.shown_at().values() {
+            let Some(gap) = times.len().checked_sub(1).filter(|gaps| *gaps > 0) else { continue };
+            let mean = (times[gap] - times[0]) / gap as f64;
+            let limit = (3.0 * mean).max(mean + MIN_FREEZE_S);
+            // A video that stands still at the end is frozen too.
+            let ends = times[1..].iter().copied().chain([self.end.as_secs_f64()]);
+            for (from, to) in times.iter().zip(ends) {
+                if to - from > limit {
+                    freezes += 1;
+                    frozen_s += to - from - mean;
+                }
+            }
+        }
+        (freezes, frozen_s)
+    }
+
+    /// Share of the time that counts in a state.
+    fn share_in(&self, state: State) -> Option<f64> {
+        let counted = self.channel.iter().filter(|record| record.at >= self.counted_from);
+        let is_in = |state: bool| if state { 1.0 } else { 0.0 };
+        stats::mean(&counted.map(|record| is_in(record.state == state)).collect::<Vec<_>>())
+    }
+
+    fn result(&self) -> ActorResult {
+        let span_s = self.span_s();
+        let seconds = self.received_by_second();
+        let received = stats::mean(&seconds).unwrap_or(0.0);
+        let sent = self.encoded.iter().filter(|record| record.at >= self.counted_from);
+        let sent: f64 = sent.map(|record| f64::from(record.bytes) * 8.0).sum();
+        let best = self.best_by_second();
+        let delays = self.delays_s();
+        let shown = self.shown_at();
+        let videos = shown.len().max(1) as f64;
+        let frames: usize = shown.values().map(Vec::len).sum();
+        let (freezes, frozen_s) = self.freezes();
+        let capacity = self.channel.iter().filter(|record| record.at >= self.counted_from);
+        let capacity: Vec<f64> = capacity.filter_map(|r| Some(r.capacity?.as_f64())).collect();
+        let mut figures = Figures::default();
+        figures.add("received_bps", "bit/s", Some(received));
+        figures.add("best_source_p90_bps", "bit/s", stats::quantile(&best, 0.9));
+        figures.add("sent_bps", "bit/s", Some(sent / span_s));
+        figures.add("frame_delay_p50_s", "s", stats::quantile(&delays, 0.5));
+        figures.add("frame_delay_p95_s", "s", stats::quantile(&delays, 0.95));
+        figures.add("shown_fps", "1/s", Some(frames as f64 / videos / span_s));
+        figures.add("freezes_per_minute", "", Some(freezes as f64 / videos / span_s * 60.0));
+        figures.add("frozen_share", "", Some(frozen_s / videos / span_s));
+        figures.add("held_up_share", "", self.share_in(State::ClientConstrained));
+        figures.add("held_down_share", "", self.share_in(State::ServerConstrained));
+        figures.add("capacity_bps", "bit/s", stats::mean(&capacity));
+        ActorResult {
+            workload: NAME.to_owned(),
+            name: self.name.clone(),
+            group: self.group.clone(),
+            failure: self.failure.clone(),
+            rate_bps: Some(received),
+            figures,
+            samples: vec![("received_bps", seconds), ("best_source_bps", best), ("frame_delay_s", delays)],
+            ..ActorResult::default()
+        }
+    }
+}
+
+pub(super) fn result(output: &Output) -> PartResult {
+    let actors: Vec<_> = output.0.iter().map(ParticipantOutput::result).collect();
+    let received: Vec<f64> = actors.iter().filter_map(|actor| actor.value("received_bps")).collect();
+    let mut figures = Figures::default();
+    if !received.is_empty() {
+        let (sum, squares) = received.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
+        let fairness = (squares > 0.0).then(|| sum * sum / (received.len() as f64 * squares));
+        figures.add("received_mean_bps", "bit/s", stats::mean(&received));
+        figures.add("received_min_bps", "bit/s", received.iter().copied().reduce(f64::min));
+        figures.add("received_fairness", "", fairness);
+    }
+    PartResult { actors, figures }
+}

@@ -1,0 +1,237 @@
+//! Conferences: participants who send media to a server, which forwards it to the others.
+
+mod figures;
+mod over_time;
+mod read;
+mod report;
+mod roles;
+mod scheme;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{Rate, Time};
+use airlane_call::{ChannelRecord, EncodedRecord, EncoderConfig, ReceivedRecord};
+use serde::Serialize;
+
+use airlane_judge::Demo;
+use airlane_scenario::{ControllerConfig, Frame, Place, Reader, SchemePart};
+use airlane_sim::LabError;
+use airlane_sim::Results;
+use airlane_sim::identity;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{
+    About, Caches, Ended, Headline, Metric, OverTime, Part, PartResult, ReportSection, Running,
+    Sense, Traffic, TrafficClaims, TrafficReport, Workload,
+};
+use airlane_sim::world::RunContext;
+use scheme::OfScheme;
+
+/// The name of the workload.
+const NAME: &str = "call";
+
+/// The workload.
+#[derive(Debug)]
+pub(crate) struct Call;
+
+impl Workload for Call {
+    fn table(&self) -> &'static str {
+        NAME
+    }
+
+    fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Traffic> {
+        Arc::new(read::tables(tables, frame))
+    }
+
+    fn read_scheme(
+        &self,
+        keys: &mut Reader<'_>,
+        _: &ControllerConfig,
+    ) -> Option<Arc<dyn SchemePart>> {
+        Some(Arc::new(scheme::read(keys)?))
+    }
+
+    fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
+        &[("call", include_str!("../../../../../scenarios/call.toml"))]
+    }
+}
+
+impl airlane_judge::Workload for Call {
+    fn demo(&self) -> Option<Demo> {
+        Some(Demo { scenario: "call", duration_s: None })
+    }
+
+    fn defaults(&self) -> String {
+        identity::text(&OfScheme::default())
+    }
+}
+
+/// The participants of the conference of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Participants(Vec<Entry>);
+
+/// Participants of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Entry {
+    /// Name, of rows; distinct.
+    name: String,
+    /// Number of the access that they are on.
+    at: usize,
+    /// Their round trip in the core, if it is not the network's.
+    rtt: Option<Duration>,
+    /// How many there are.
+    count: usize,
+    /// When they join.
+    start: Duration,
+    /// Time after the start that does not count.
+    skip: Duration,
+    /// Their cameras.
+    camera: Camera,
+    /// Bitrate of their audio; `None`: they send none.
+    audio: Option<Rate>,
+}
+
+/// Camera of a participant.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Camera {
+    frame_rate: f64,
+    min_rate: Rate,
+    max_rate: Rate,
+    key_frame_interval: Option<Duration>,
+    key_frame_ratio: f64,
+    size_variation: f64,
+}
+
+impl Camera {
+    fn encoder(self) -> EncoderConfig {
+        EncoderConfig {
+            frame_rate: self.frame_rate,
+            min_rate: self.min_rate,
+            max_rate: self.max_rate,
+            key_frame_interval: self.key_frame_interval,
+            key_frame_ratio: self.key_frame_ratio,
+            size_variation: self.size_variation,
+        }
+    }
+}
+
+impl Participants {
+    /// Each participant with its name.
+    fn each(&self) -> impl Iterator<Item = (&Entry, String)> {
+        self.0.iter().flat_map(|entry| {
+            (1..=entry.count).map(move |n| match entry.count {
+                1 => (entry, entry.name.clone()),
+                _ => (entry, format!("{}.{n}", entry.name)),
+            })
+        })
+    }
+}
+
+impl Traffic for Participants {
+    fn workload(&self) -> &'static str {
+        NAME
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|entry| entry.name.clone()).collect()
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let place = |entry: &Entry| Place {
+            at: vec![entry.at],
+            rtt: entry.rtt,
+            server: Some(NAME.to_owned()),
+        };
+        self.each().map(|(entry, _)| place(entry)).collect()
+    }
+
+    fn adapts(&self) -> bool {
+        true
+    }
+
+    fn offered_bps(&self) -> Option<f64> {
+        self.is_empty().then_some(0.0)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = vec![
+            Metric::of_actor("received_bps", "bit/s", Sense::Higher),
+            Metric::of_actor("best_source_p90_bps", "bit/s", Sense::Higher),
+            Metric::of_actor("sent_bps", "bit/s", Sense::Neutral),
+            Metric::of_actor("frame_delay_p50_s", "s", Sense::Lower),
+            Metric::of_actor("frame_delay_p95_s", "s", Sense::Lower),
+            Metric::of_actor("shown_fps", "1/s", Sense::Higher),
+            Metric::of_actor("freezes_per_minute", "", Sense::Lower),
+            Metric::of_actor("frozen_share", "", Sense::Lower),
+            Metric::of_actor("held_up_share", "", Sense::Neutral),
+            Metric::of_actor("held_down_share", "", Sense::Neutral),
+            Metric::of_actor("capacity_bps", "bit/s", Sense::Neutral),
+        ];
+        metrics.extend([
+            Metric::of_run("received_mean_bps", "bit/s", Sense::Higher),
+            Metric::of_run("received_min_bps", "bit/s", Sense::Higher),
+            Metric::of_run("received_fairness", "", Sense::Higher),
+        ]);
+        metrics
+    }
+
+    fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
+        roles::start(self, context)
+    }
+}
+
+impl TrafficReport for Participants {
+    fn about(&self, plan: &Plan) -> About {
+        report::about(self, plan)
+    }
+
+    fn headlines(&self) -> Vec<Headline> {
+        report::headlines()
+    }
+
+    fn verdict(&self, results: &Results<'_>) -> Option<String> {
+        report::verdict(results)
+    }
+
+    fn section(&self, results: &Results<'_>, _: &Caches) -> ReportSection {
+        report::section(results)
+    }
+}
+
+impl TrafficClaims for Participants {}
+
+/// What came of a conference.
+#[derive(Clone, Debug)]
+struct Output(Vec<ParticipantOutput>);
+
+/// What came of a participant.
+#[derive(Clone, Debug)]
+struct ParticipantOutput {
+    name: String,
+    /// Name of its entry.
+    group: String,
+    /// What arrives earlier does not count.
+    counted_from: Time,
+    /// When the run ended.
+    end: Time,
+    failure: Option<String>,
+    encoded: Vec<EncodedRecord>,
+    received: Vec<ReceivedRecord>,
+    shown: Vec<ReceivedRecord>,
+    /// Its channel, as the server saw it.
+    channel: Vec<ChannelRecord>,
+}
+
+impl Part for Output {
+    fn result(&self, _: &Ended<'_>) -> PartResult {
+        figures::result(self)
+    }
+
+    fn over_time(&self, _: &Ended<'_>) -> OverTime {
+        over_time::of(self)
+    }
+}

@@ -1,0 +1,74 @@
+//! The tables of participants.
+
+use airlane_base::Rate;
+
+use super::{Camera, Entry, Participants};
+use airlane_call::EncoderConfig;
+use airlane_scenario::{CORE_RTT, DURATION, Frame, RATE, RTT, Reader, at, range, start};
+
+/// Bitrate of audio: Opus at a common setting for speech.
+const AUDIO: Rate = Rate::from_bps(32_000);
+
+pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Participants {
+    let mut number = 0;
+    let doc = "Participants of a conference: each sends audio and video to a server, which forwards them to the \
+               others.";
+    let entries = Participants(r.list("call", doc, |r| {
+        number += 1;
+        entry(r, number, frame)
+    }));
+    if entries.each().count() > MAX_PARTICIPANTS {
+        let found = format!("found {} participants", entries.each().count());
+        r.fail("call", found, format!("expected at most {MAX_PARTICIPANTS}"));
+    }
+    entries
+}
+
+/// Participants of one conference.
+const MAX_PARTICIPANTS: usize = 1000;
+
+fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
+    let name = r.name_or_none("name", "\"call\" and its number from 1", "Name of rows.");
+    let doc = "How many participants of this kind; the rows of several are called name.1, name.2, ...";
+    let count = r.count("count", (1, MAX_PARTICIPANTS as u64), 1, doc) as usize;
+    let doc = "What arrives so soon after they join does not count.";
+    let skip = r.time("skip_s", DURATION, 5.0, doc);
+    let audio = r.flag_or_none("audio", "true", "Whether they send audio, of 32 kbit/s.");
+    Entry {
+        name: name.unwrap_or_else(|| format!("call{number}")),
+        at: at(r, frame.network, 1)[0],
+        rtt: r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core."),
+        count,
+        start: start(r, frame.duration, "0").unwrap_or_default(),
+        skip,
+        camera: camera(r),
+        audio: audio.unwrap_or(true).then_some(AUDIO),
+    }
+}
+
+fn camera(r: &mut Reader<'_>) -> Camera {
+    let default = EncoderConfig::default();
+    let frame_rate =
+        r.number("frame_rate", range(1.0, 240.0, "20"), default.frame_rate, "Frames per second.");
+    let min = r.rate_or_none("min_video_bps", RATE, "1e6", "Lowest bitrate of the video.");
+    let max = r.rate_or_none("max_video_bps", RATE, "10e6", "Highest bitrate of the video.");
+    let (min, max) = (min.unwrap_or(default.min_rate), max.unwrap_or(default.max_rate));
+    if min > max {
+        let found = format!("found {min}, and a lowest bitrate of {max}");
+        r.fail("max_video_bps", found, "expected no less than min_video_bps");
+    }
+    let doc = "Time between key frames.";
+    let interval = r.time_or_none("key_frame_interval_s", DURATION, "only where one is asked for", doc);
+    let doc = "Size of a key frame relative to the mean frame.";
+    let ratio = r.number("key_frame_ratio", range(1.0, 50.0, "4"), default.key_frame_ratio, doc);
+    let doc = "Coefficient of variation of the sizes of other frames.";
+    let variation = r.number("size_variation", range(0.0, 2.0, "0.15"), default.size_variation, doc);
+    Camera {
+        frame_rate,
+        min_rate: min,
+        max_rate: max,
+        key_frame_interval: interval.filter(|interval| !interval.is_zero()),
+        key_frame_ratio: ratio,
+        size_variation: variation,
+    }
+}

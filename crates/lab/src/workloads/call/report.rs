@@ -1,0 +1,156 @@
+//! What the report says of a conference.
+
+use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
+
+use super::{NAME, Participants};
+use airlane_judge::reporting::words::{count, list};
+use airlane_judge::reporting::{cell, over};
+use airlane_sim::Results;
+use airlane_sim::plan::Plan;
+use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
+
+/// Mean of a figure over the participants of a run.
+fn mean(run: &RunResult, metric: &str) -> Option<f64> {
+    let all: Option<Vec<f64>> = run.of(NAME).map(|actor| actor.value(metric)).collect();
+    airlane_quality::stats::mean(&all?)
+}
+
+pub(super) fn about(participants: &Participants, _: &Plan) -> About {
+    let number = participants.each().count();
+    if number == 0 {
+        return About::default();
+    }
+    let term = |term: &str, meaning: &str| Term { term: term.into(), meaning: meaning.into() };
+    About {
+        who: vec![format!("a call of {}", count(number))],
+        count: number,
+        terms: vec![
+            term("Received bitrate", "Audio and video from all other participants together."),
+            term("Frame delay", "Time from the capture of a frame to when it is shown."),
+            term(
+                "State",
+                "I: both ends of a channel follow their congestion controllers. II: the uplink is held to a \
+                 bitrate. III: the downlink is.",
+            ),
+            term(
+                "Freeze",
+                "A pause between two frames of three times the mean, and of 150 ms more than it.",
+            ),
+        ],
+        ..About::default()
+    }
+}
+
+pub(super) fn headlines() -> Vec<Headline> {
+    vec![
+        Headline::new(
+            Column::number("Received", "Mbit/s", 2)
+                .better(Better::Higher)
+                .help("Media from all others, mean over participants."),
+            |r| Some(r.figures.value("received_mean_bps")? / 1e6),
+        )
+        .on_terminal("received")
+        .in_sweep(InSweep::Drawn),
+        Headline::new(
+            Column::number("Worst", "Mbit/s", 2)
+                .better(Better::Higher)
+                .help("Media that the participant who received least received."),
+            |r| Some(r.figures.value("received_min_bps")? / 1e6),
+        )
+        .on_terminal("worst")
+        .in_sweep(InSweep::Table),
+        Headline::new(
+            Column::number("Frame delay", "ms", 0)
+                .better(Better::Lower)
+                .help("From capture to showing, 95th percentile, mean over participants."),
+            |r| Some(1e3 * mean(r, "frame_delay_p95_s")?),
+        )
+        .on_terminal("delay")
+        .in_sweep(InSweep::Drawn),
+        Headline::new(
+            Column::number("Freezes", "1/min", 2)
+                .better(Better::Lower)
+                .help("Per video and minute, mean over participants."),
+            |r| mean(r, "freezes_per_minute"),
+        )
+        .on_terminal("freezes")
+        .in_sweep(InSweep::Table),
+    ]
+}
+
+/// A table with a row per participant and scheme, and how bitrates are distributed over seconds.
+pub(super) fn section(results: &Results<'_>) -> ReportSection {
+    let columns = vec![
+        Column::text("Participant").merged(),
+        Column::text("Scheme"),
+        Column::number("Received", "Mbit/s", 2).help("Media from all others."),
+        Column::number("Sent", "Mbit/s", 2).help("Media that was encoded."),
+        Column::number("Frame delay", "ms", 0).help("From capture to showing, 95th percentile."),
+        Column::number("Shown", "1/s", 1).help("Frames per second and video."),
+        Column::number("Freezes", "1/min", 2).help("Per video and minute."),
+        Column::number("Uplink held", "%", 0).help("Share of the time in state II."),
+        Column::number("Downlink held", "%", 0).help("Share of the time in state III."),
+    ];
+    let mut table = Table::new("By participant", columns);
+    table.note = over(results);
+    for name in results.actors(NAME) {
+        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+            let row = |metric: &str, scale: f64| {
+                let samples = results.samples(i, |r| {
+                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
+                });
+                cell(&samples, &format!("{name}/{}/{metric}", scheme.name), Some(0.0))
+            };
+            table.push(vec![
+                name.into(),
+                scheme.title.as_str().into(),
+                row("received_bps", 1e-6),
+                row("sent_bps", 1e-6),
+                row("frame_delay_p95_s", 1e3),
+                row("shown_fps", 1.0),
+                row("freezes_per_minute", 1.0),
+                row("held_up_share", 100.0),
+                row("held_down_share", 100.0),
+            ]);
+        }
+    }
+    let cdfs = vec![
+        distribution(results, "received_bps", ("Received bitrate by second", "received", "Mbit/s"), 1e-6),
+        distribution(results, "frame_delay_s", ("Frame delay", "from capture to showing", "ms"), 1e3),
+    ];
+    ReportSection { tables: vec![table], cdfs, ..ReportSection::default() }
+}
+
+fn distribution(
+    results: &Results<'_>,
+    metric: &str,
+    (title, axis, unit): (&str, &str, &str),
+    scale: f64,
+) -> Cdf {
+    let schemes = results.plan.scenario.schemes.iter().enumerate();
+    let line = |(i, scheme): (usize, &airlane_scenario::Scheme)| {
+        let runs = results.of_scheme(i);
+        let samples = runs.flat_map(|(_, run)| {
+            let all = run.of(NAME).flat_map(|actor| actor.samples_of(metric));
+            all.map(|value| value * scale).collect::<Vec<_>>()
+        });
+        CdfLine { scheme: scheme.name.clone(), samples: samples.collect() }
+    };
+    Cdf {
+        title: title.to_owned(),
+        note: "All participants together: so large a share has less.".to_owned(),
+        x: Axis::new(axis, unit),
+        lines: schemes.map(line).collect(),
+    }
+}
+
+/// What came out, in one sentence.
+pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
+    let mut got = Vec::new();
+    for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+        let received = |r: &RunResult| r.figures.value("received_mean_bps");
+        let mean = results.samples(i, received).mean()? / 1e6;
+        got.push(format!("{mean:.1} Mbit/s under {}", scheme.title));
+    }
+    Some(format!("A participant of the call receives {} on average.", list(&got)))
+}

@@ -1,0 +1,166 @@
+//! The roles: one server, and the participants of its conference.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use airlane_base::Time;
+use airlane_call::wire::ParticipantId;
+use airlane_call::{
+    ChannelRecord, EncodedRecord, ParticipantConfig, ParticipantEvent, ReceivedRecord, join,
+    participant_transport, serve, server_transport,
+};
+use airlane_quic::Endpoint;
+use airlane_runtime::RuntimeExt;
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::{Entry, OfScheme, Output, ParticipantOutput, Participants};
+use airlane_sim::LabError;
+use airlane_sim::workload::{BoxFuture, Part, Running};
+use airlane_sim::world::{Pair, RunContext};
+
+/// What a participant has noted so far.
+#[derive(Default)]
+struct Noted {
+    id: Option<ParticipantId>,
+    encoded: Vec<EncodedRecord>,
+    received: Vec<ReceivedRecord>,
+    shown: Vec<ReceivedRecord>,
+}
+
+impl Noted {
+    fn add(&mut self, event: ParticipantEvent) {
+        match event {
+            ParticipantEvent::Welcome(id) => self.id = Some(id),
+            ParticipantEvent::Encoded(record) => self.encoded.push(record),
+            ParticipantEvent::Received(record) => self.received.push(record),
+            ParticipantEvent::Shown(record) => self.shown.push(record),
+        }
+    }
+}
+
+/// A participant that takes part.
+struct Started {
+    name: String,
+    group: String,
+    counted_from: Time,
+    noted: Arc<Mutex<Noted>>,
+    ended: oneshot::Receiver<Option<String>>,
+}
+
+/// By participant, its channel as the server saw it.
+type Channels = Arc<Mutex<BTreeMap<ParticipantId, Vec<ChannelRecord>>>>;
+
+/// A conference that runs.
+struct Roles {
+    participants: Vec<Started>,
+    channels: Channels,
+    end: Time,
+}
+
+pub(super) fn start(
+    traffic: &Participants,
+    context: &mut RunContext<'_>,
+) -> Result<Box<dyn Running>, LabError> {
+    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let channels = Channels::default();
+    let mut participants = Vec::new();
+    for (number, (entry, name)) in traffic.each().enumerate() {
+        let pair = context.attach()?;
+        if number == 0 {
+            serve_all(&pair, &of_scheme, &channels, context)?;
+        }
+        participants.push(start_one(entry, name, &of_scheme, &pair, context)?);
+    }
+    Ok(Box::new(Roles { participants, channels, end: context.end }))
+}
+
+/// Starts the server, which all participants share.
+fn serve_all(
+    pair: &Pair,
+    of_scheme: &OfScheme,
+    channels: &Channels,
+    context: &RunContext<'_>,
+) -> Result<(), LabError> {
+    let config = context.transport(&context.scheme().control);
+    let endpoint = context.server(pair, server_transport(config))?;
+    let channels = channels.clone();
+    let note = move |record: ChannelRecord| {
+        channels.lock().entry(record.participant).or_default().push(record);
+    };
+    pair.server.spawn("call server", serve(endpoint, of_scheme.server(), Arc::new(note)));
+    Ok(())
+}
+
+fn start_one(
+    entry: &Entry,
+    name: String,
+    of_scheme: &OfScheme,
+    pair: &Pair,
+    context: &mut RunContext<'_>,
+) -> Result<Started, LabError> {
+    let config = context.transport(&context.scheme().control);
+    let endpoint = context.client(pair, participant_transport(config))?;
+    let begin = Time::ZERO + entry.start;
+    let config = ParticipantConfig {
+        camera: Some(entry.camera.encoder()),
+        audio: entry.audio,
+        restores: of_scheme.restores,
+        ..ParticipantConfig::new(name.clone())
+    };
+    let noted: Arc<Mutex<Noted>> = Arc::default();
+    let (done, ended) = oneshot::channel();
+    let (events, clock) = (noted.clone(), pair.client.clone());
+    let (server, end) = (pair.address, context.end);
+    pair.client.spawn("participant", async move {
+        clock.sleep_until(begin).await;
+        let failure = take_part(&endpoint, server, config, end, events).await;
+        // The receiver is gone if the world was stopped.
+        drop(done.send(failure));
+    });
+    Ok(Started {
+        name,
+        group: entry.name.clone(),
+        counted_from: begin + entry.skip,
+        noted,
+        ended,
+    })
+}
+
+async fn take_part(
+    endpoint: &Endpoint,
+    server: SocketAddr,
+    config: ParticipantConfig,
+    end: Time,
+    noted: Arc<Mutex<Noted>>,
+) -> Option<String> {
+    let note = Arc::new(move |event| noted.lock().add(event));
+    join(endpoint, server, config, end, note).await.err().map(|e| e.to_string())
+}
+
+impl Running for Roles {
+    fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
+        Box::pin(async move {
+            let mut outputs = Vec::new();
+            for started in self.participants {
+                // Its task cannot be gone: a panic would have ended the world.
+                let Ok(failure) = started.ended.await else { continue };
+                let noted = std::mem::take(&mut *started.noted.lock());
+                let channel = noted.id.and_then(|id| self.channels.lock().remove(&id));
+                outputs.push(ParticipantOutput {
+                    name: started.name,
+                    group: started.group,
+                    counted_from: started.counted_from,
+                    end: self.end,
+                    failure,
+                    encoded: noted.encoded,
+                    received: noted.received,
+                    shown: noted.shown,
+                    channel: channel.unwrap_or_default(),
+                });
+            }
+            Box::new(Output(outputs)) as Box<dyn Part>
+        })
+    }
+}

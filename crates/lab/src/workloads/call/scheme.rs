@@ -1,0 +1,212 @@
+//! What a scheme says of a conference.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::Rate;
+use airlane_call::{CoordinationConfig, Optimiser, ServerConfig};
+use airlane_plum::{
+    CapacityConfig, CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig,
+    OptimiserConfig, Problem, Qoe, Target, Targets, Views, solver_for, targets,
+};
+use serde::Serialize;
+
+use airlane_scenario::{DURATION, RATE, Reader, SchemePart, range, words};
+
+/// Who decides the bitrates of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Coordination {
+    /// Each direction's controller.
+    Off,
+    /// Plum.
+    Plum,
+}
+
+/// QoE function of a participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum QoeKind {
+    Linear,
+    Logarithmic,
+    ConcaveSquare,
+    ConvexSquare,
+}
+
+/// Where the capacity of a channel comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum CapacitySource {
+    Delivered,
+    Estimates,
+}
+
+words! {
+    Coordination: "off" => Self::Off, "plum" => Self::Plum;
+    QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
+        "sqrcv" => Self::ConvexSquare;
+    CapacitySource: "delivered" => Self::Delivered, "estimates" => Self::Estimates;
+}
+
+/// What a scheme says of a conference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct OfScheme {
+    pub(super) coordination: Coordination,
+    qoe: QoeKind,
+    rho: f64,
+    max_rate: Rate,
+    views: Option<f64>,
+    server: Option<Rate>,
+    capacity: CapacitySource,
+    interval: Duration,
+    threshold: f64,
+    immediate_drop: Option<f64>,
+    pub(super) restores: bool,
+    min_frame_bytes: u32,
+}
+
+impl Default for OfScheme {
+    fn default() -> Self {
+        let coordinator = CoordinatorConfig::default();
+        Self {
+            coordination: Coordination::Off,
+            qoe: QoeKind::Linear,
+            rho: 0.5,
+            max_rate: Rate::from_bps(30_000_000),
+            views: None,
+            server: None,
+            capacity: CapacitySource::Delivered,
+            interval: coordinator.interval,
+            threshold: coordinator.detector.threshold,
+            immediate_drop: None,
+            restores: true,
+            min_frame_bytes: ServerConfig::default().min_frame_bytes,
+        }
+    }
+}
+
+impl SchemePart for OfScheme {
+    fn note(&self) -> Vec<String> {
+        let note = match self.coordination {
+            Coordination::Off => "In calls each direction follows its own congestion controller.",
+            Coordination::Plum => {
+                "In calls one optimiser decides what each uplink and downlink may take of the \
+                 channel that they share."
+            }
+        };
+        vec![note.to_owned()]
+    }
+}
+
+/// What a scheme says; `None` if it says nothing.
+pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
+    let default = OfScheme::default();
+    let doc = "Who decides the bitrates of a call: each direction's controller, or Plum.";
+    let coordination = r.word_or_none("call_coordination", "\"off\"", doc);
+    let doc = "How a participant's quality of experience grows with its downlink: linear, logarithmic, or a concave or \
+               convex square (Plum, Table I).";
+    let qoe = r.word_or_none("call_qoe", "\"lin\"", doc);
+    let doc = "Weight of fairness against mean quality.";
+    let rho = r.number_or_none("call_rho", range(0.0, 1.0, "0.5"), "0.5", doc);
+    let doc = "Highest bitrate that a participant's whole downlink is of use with (M).";
+    let max_rate = r.rate_or_none("call_max_bps", RATE, "30e6", doc);
+    let doc = "How many sources share that bitrate (V): one uplink is of use up to M/V.";
+    let views = r.number_or_none("call_views", range(1.0, 1000.0, "3"), "all others", doc);
+    let doc = "Limit of the sum of all downlinks that the optimiser knows of.";
+    let server = r.rate_or_none("call_server_bps", RATE, "none", doc);
+    let doc = "Where the capacity of a channel comes from: bytes delivered while packets queue, or the sum of both \
+               controllers' estimates.";
+    let capacity = r.word_or_none("call_capacity", "\"delivered\"", doc);
+    let doc = "Interval at which changes of capacity are looked for.";
+    let interval = r.time_or_none("call_interval_s", DURATION, "5", doc);
+    if interval.is_some_and(|interval| interval.is_zero()) {
+        r.fail("call_interval_s", "found 0", "expected a time above 0, such as 5");
+    }
+    let doc = "Share by which a capacity must change before bitrates are optimised anew.";
+    let threshold = r.number_or_none("call_threshold", range(0.0, 1.0, "0.2"), "0.2", doc);
+    let doc = "Share of its capacity whose loss is answered at once, without waiting for the interval.";
+    let drop = r.number_or_none("call_immediate_drop", range(0.0, 1.0, "0.5"), "none", doc);
+    let doc = "Whether a direction that is held no more goes on at the bitrate from before.";
+    let restores = r.flag_or_none("call_restores", "true", doc);
+    let doc = "Bytes of each frame of video that are forwarded however small its share is.";
+    let min_frame = r.count_or_none("call_min_frame_bytes", (0, 1 << 20), "1000", doc);
+    let is_silent = coordination.is_none() && qoe.is_none() && rho.is_none() && max_rate.is_none();
+    let is_silent = is_silent && views.is_none() && server.is_none() && capacity.is_none();
+    let is_silent = is_silent && interval.is_none() && threshold.is_none() && drop.is_none();
+    if is_silent && restores.is_none() && min_frame.is_none() {
+        return None;
+    }
+    Some(OfScheme {
+        coordination: coordination.unwrap_or(default.coordination),
+        qoe: qoe.unwrap_or(default.qoe),
+        rho: rho.unwrap_or(default.rho),
+        max_rate: max_rate.unwrap_or(default.max_rate),
+        views,
+        server,
+        capacity: capacity.unwrap_or(default.capacity),
+        interval: interval.unwrap_or(default.interval),
+        threshold: threshold.unwrap_or(default.threshold),
+        immediate_drop: drop,
+        restores: restores.unwrap_or(default.restores),
+        min_frame_bytes: min_frame.map_or(default.min_frame_bytes, |bytes| bytes as u32),
+    })
+}
+
+impl OfScheme {
+    /// Settings of the conference server.
+    pub(super) fn server(&self) -> ServerConfig {
+        let capacity = CapacityConfig {
+            method: match self.capacity {
+                CapacitySource::Delivered => CapacityMethod::Delivered,
+                CapacitySource::Estimates => CapacityMethod::Estimates,
+            },
+            ..CapacityConfig::default()
+        };
+        let coordination = || CoordinationConfig {
+            coordinator: CoordinatorConfig {
+                interval: self.interval,
+                detector: ChangeDetector { threshold: self.threshold },
+                immediate_drop: self.immediate_drop,
+                ..CoordinatorConfig::default()
+            },
+            optimiser: optimiser(self.optimiser_config()),
+            restores: self.restores,
+        };
+        let is_plum = self.coordination == Coordination::Plum;
+        ServerConfig {
+            capacity,
+            min_frame_bytes: self.min_frame_bytes,
+            coordination: is_plum.then(coordination),
+            ..ServerConfig::default()
+        }
+    }
+
+    fn optimiser_config(&self) -> OptimiserConfig {
+        let kbps = |rate: Rate| rate.as_f64() / 1000.0;
+        OptimiserConfig {
+            max_rate: kbps(self.max_rate),
+            views: self.views.map_or(Views::Others, Views::Fixed),
+            rho: self.rho,
+            qoe: match self.qoe {
+                QoeKind::Linear => Qoe::Linear,
+                QoeKind::Logarithmic => Qoe::Logarithmic,
+                QoeKind::ConcaveSquare => Qoe::ConcaveSquare { alpha: None },
+                QoeKind::ConvexSquare => Qoe::ConvexSquare { alpha: None },
+            },
+            content: ContentBound::Written,
+            server: self.server.map(kbps),
+            floors: None,
+        }
+    }
+}
+
+/// Optimiser of a conference.
+fn optimiser(config: OptimiserConfig) -> Optimiser {
+    Optimiser(Arc::new(move |rates: &[Rate]| {
+        let capacities: Vec<f64> = rates.iter().map(|rate| rate.as_f64() / 1000.0).collect();
+        let problem = Problem::new(&capacities, &config).ok()?;
+        let Targets::Constrained(solution) = targets(&*solver_for(&problem), &problem, None) else {
+            return None;
+        };
+        let rate = |kbps: f64| Rate::from_bps_f64(kbps * 1000.0);
+        let both = solution.up.iter().zip(&solution.down);
+        Some(both.map(|(up, down)| Target { up: rate(*up), down: rate(*down) }).collect())
+    }))
+}
