@@ -138,7 +138,11 @@ impl ParticipantOutput {
             failure: self.failure.clone(),
             rate_bps: Some(received),
             figures,
-            samples: vec![("received_bps", seconds), ("best_source_bps", best), ("frame_delay_s", delays)],
+            samples: vec![
+                ("received_bps", seconds),
+                ("best_source_bps", best),
+                ("frame_delay_s", delays),
+            ],
             ..ActorResult::default()
         }
     }
@@ -146,7 +150,8 @@ impl ParticipantOutput {
 
 pub(super) fn result(output: &Output) -> PartResult {
     let actors: Vec<_> = output.0.iter().map(ParticipantOutput::result).collect();
-    let received: Vec<f64> = actors.iter().filter_map(|actor| actor.value("received_bps")).collect();
+    let received: Vec<f64> =
+        actors.iter().filter_map(|actor| actor.value("received_bps")).collect();
     let mut figures = Figures::default();
     if !received.is_empty() {
         let (sum, squares) = received.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));

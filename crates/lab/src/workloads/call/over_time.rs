@@ -16,8 +16,10 @@ pub(super) fn of(output: &Output) -> OverTime {
         .help("Media from all others, by seconds.");
     let mut sent = Panel::new("call-sent", "Sent", "Mbit/s", Draw::Line, 1)
         .help("Video that came to the server from each participant, over the last second.");
-    let mut capacity = Panel::new("call-capacity", "Capacity of the channel", "Mbit/s", Draw::Line, 1)
-        .help("What the server takes both directions of a participant's channel to carry together.");
+    let mut capacity =
+        Panel::new("call-capacity", "Capacity of the channel", "Mbit/s", Draw::Line, 1).help(
+            "What the server takes both directions of a participant's channel to carry together.",
+        );
     let mut allowed = Panel::new("call-downlink", "Downlink", "Mbit/s", Draw::Line, 1)
         .help("Media that the server lets go to each participant.");
     let mut target = Panel::new("call-target", "Target", "Mbit/s", Draw::Step, 1).help(
@@ -47,7 +49,11 @@ pub(super) fn of(output: &Output) -> OverTime {
         target.series.push(of(|record| record.target));
         spans.extend(held(participant));
     }
-    OverTime { panels: vec![received, sent, allowed, capacity, target], spans, ..OverTime::default() }
+    OverTime {
+        panels: vec![received, sent, allowed, capacity, target],
+        spans,
+        ..OverTime::default()
+    }
 }
 
 /// Times in which one end of a participant's channel was held.

@@ -29,7 +29,8 @@ const MAX_PARTICIPANTS: usize = 1000;
 
 fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
     let name = r.name_or_none("name", "\"call\" and its number from 1", "Name of rows.");
-    let doc = "How many participants of this kind; the rows of several are called name.1, name.2, ...";
+    let doc =
+        "How many participants of this kind; the rows of several are called name.1, name.2, ...";
     let count = r.count("count", (1, MAX_PARTICIPANTS as u64), 1, doc) as usize;
     let doc = "What arrives so soon after they join does not count.";
     let skip = r.time("skip_s", DURATION, 5.0, doc);
@@ -58,11 +59,13 @@ fn camera(r: &mut Reader<'_>) -> Camera {
         r.fail("max_video_bps", found, "expected no less than min_video_bps");
     }
     let doc = "Time between key frames.";
-    let interval = r.time_or_none("key_frame_interval_s", DURATION, "only where one is asked for", doc);
+    let interval =
+        r.time_or_none("key_frame_interval_s", DURATION, "only where one is asked for", doc);
     let doc = "Size of a key frame relative to the mean frame.";
     let ratio = r.number("key_frame_ratio", range(1.0, 50.0, "4"), default.key_frame_ratio, doc);
     let doc = "Coefficient of variation of the sizes of other frames.";
-    let variation = r.number("size_variation", range(0.0, 2.0, "0.15"), default.size_variation, doc);
+    let variation =
+        r.number("size_variation", range(0.0, 2.0, "0.15"), default.size_variation, doc);
     Camera {
         frame_rate,
         min_rate: min,

@@ -115,8 +115,18 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
         }
     }
     let cdfs = vec![
-        distribution(results, "received_bps", ("Received bitrate by second", "received", "Mbit/s"), 1e-6),
-        distribution(results, "frame_delay_s", ("Frame delay", "from capture to showing", "ms"), 1e3),
+        distribution(
+            results,
+            "received_bps",
+            ("Received bitrate by second", "received", "Mbit/s"),
+            1e-6,
+        ),
+        distribution(
+            results,
+            "frame_delay_s",
+            ("Frame delay", "from capture to showing", "ms"),
+            1e3,
+        ),
     ];
     ReportSection { tables: vec![table], cdfs, ..ReportSection::default() }
 }

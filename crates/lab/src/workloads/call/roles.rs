@@ -119,13 +119,7 @@ fn start_one(
         // The receiver is gone if the world was stopped.
         drop(done.send(failure));
     });
-    Ok(Started {
-        name,
-        group: entry.name.clone(),
-        counted_from: begin + entry.skip,
-        noted,
-        ended,
-    })
+    Ok(Started { name, group: entry.name.clone(), counted_from: begin + entry.skip, noted, ended })
 }
 
 async fn take_part(

@@ -121,7 +121,8 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     }
     let doc = "Share by which a capacity must change before bitrates are optimised anew.";
     let threshold = r.number_or_none("call_threshold", range(0.0, 1.0, "0.2"), "0.2", doc);
-    let doc = "Share of its capacity whose loss is answered at once, without waiting for the interval.";
+    let doc =
+        "Share of its capacity whose loss is answered at once, without waiting for the interval.";
     let drop = r.number_or_none("call_immediate_drop", range(0.0, 1.0, "0.5"), "none", doc);
     let doc = "Whether a direction that is held no more goes on at the bitrate from before.";
     let restores = r.flag_or_none("call_restores", "true", doc);

@@ -166,7 +166,10 @@ impl Traffic for Sessions {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.0.iter().map(|session| Place { at: session.at.clone(), rtt: session.rtt, server: None }).collect()
+        self.0
+            .iter()
+            .map(|session| Place { at: session.at.clone(), rtt: session.rtt, server: None })
+            .collect()
     }
 
     fn adapts(&self) -> bool {

@@ -132,7 +132,10 @@ impl Traffic for Tunnels {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.0.iter().map(|tunnel| Place { at: tunnel.at.clone(), rtt: tunnel.rtt, server: None }).collect()
+        self.0
+            .iter()
+            .map(|tunnel| Place { at: tunnel.at.clone(), rtt: tunnel.rtt, server: None })
+            .collect()
     }
 
     fn offered_bps(&self) -> Option<f64> {

@@ -170,7 +170,10 @@ impl Traffic for Viewers {
     }
 
     fn places(&self) -> Vec<Place> {
-        self.viewers.iter().map(|viewer| Place { at: vec![viewer.at], rtt: viewer.rtt, server: None }).collect()
+        self.viewers
+            .iter()
+            .map(|viewer| Place { at: vec![viewer.at], rtt: viewer.rtt, server: None })
+            .collect()
     }
 
     fn adapts(&self) -> bool {
