@@ -19,6 +19,9 @@ pub struct CoordinatorConfig {
     pub immediate_drop: Option<f64>,
     /// Share of a natural rate by which a target must lie below it for its direction to be held.
     pub margin: f64,
+    /// A direction is held only where the other one is to get more than it has by itself. Without it every
+    /// direction whose target is lower is held, as the paper has it, also where nobody takes what it gives up.
+    pub holds_for_use: bool,
 }
 
 impl Default for CoordinatorConfig {
@@ -28,6 +31,7 @@ impl Default for CoordinatorConfig {
             detector: ChangeDetector::default(),
             immediate_drop: None,
             margin: 0.02,
+            holds_for_use: true,
         }
     }
 }
@@ -60,9 +64,27 @@ struct Client {
     capacity: Option<Rate>,
     /// Capacity at the last optimisation.
     optimised: Option<Rate>,
-    /// Rates of the controllers while they were not held.
-    up: Option<Rate>,
-    down: Option<Rate>,
+    natural: Option<Natural>,
+}
+
+/// What a channel's controllers allowed when neither was held.
+#[derive(Clone, Copy, Debug)]
+struct Natural {
+    up: Rate,
+    down: Rate,
+    /// Capacity at that time.
+    capacity: Rate,
+}
+
+impl Natural {
+    /// Rates at another capacity: the shares of both directions stay.
+    fn at(self, capacity: Option<Rate>) -> (f64, f64) {
+        let factor = match capacity {
+            Some(now) if self.capacity > Rate::ZERO => now.as_f64() / self.capacity.as_f64(),
+            _ => 1.0,
+        };
+        (self.up.as_f64() * factor, self.down.as_f64() * factor)
+    }
 }
 
 /// Coordinator of the clients of one conference, each under a key.
@@ -92,12 +114,12 @@ impl<K: Ord + Copy> Coordinator<K> {
         }
         let client = self.clients.entry(key).or_default();
         client.capacity = channel.capacity.or(client.capacity);
-        // A controller that is held says nothing of what it could do.
-        if channel.state != State::ClientConstrained || client.up.is_none() {
-            client.up = channel.up.or(client.up);
-        }
-        if channel.state != State::ServerConstrained || client.down.is_none() {
-            client.down = channel.down.or(client.down);
+        // A controller that is held says nothing of what it could do, and the other one has more than its own.
+        if channel.state == State::Natural
+            && let (Some(up), Some(down), Some(capacity)) =
+                (channel.up, channel.down, client.capacity)
+        {
+            client.natural = Some(Natural { up, down, capacity });
         }
     }
 
@@ -154,12 +176,18 @@ impl<K: Ord + Copy> Coordinator<K> {
     /// The direction that is to carry less than its controller allows is held; where both are, the one that is
     /// to give up the larger share.
     fn decide_one(&self, client: &Client, target: Target) -> Decision {
-        let cut = |natural: Option<Rate>, target: Rate| match natural {
-            Some(natural) if natural > Rate::ZERO => 1.0 - target.as_f64() / natural.as_f64(),
-            _ => 0.0,
+        let Some(natural) = client.natural else { return Decision::Natural };
+        let (natural_up, natural_down) = natural.at(client.capacity);
+        let (target_up, target_down) = (target.up.as_f64(), target.down.as_f64());
+        let CoordinatorConfig { margin, holds_for_use, .. } = self.config;
+        // Share that a direction gives up; 0 if that is of no use.
+        let cut = |natural: f64, target: f64, other: (f64, f64)| {
+            let is_of_use = !holds_for_use || other.1 > other.0 * (1.0 + margin);
+            if natural > 0.0 && is_of_use { 1.0 - target / natural } else { 0.0 }
         };
-        let (up, down) = (cut(client.up, target.up), cut(client.down, target.down));
-        if up.max(down) <= self.config.margin {
+        let up = cut(natural_up, target_up, (natural_down, target_down));
+        let down = cut(natural_down, target_down, (natural_up, target_up));
+        if up.max(down) <= margin {
             Decision::Natural
         } else if up > down {
             Decision::Client(target.up)

@@ -26,6 +26,9 @@ use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track
 
 /// Messages to a participant that may wait: one that takes none is disconnected.
 const MAX_MESSAGES: usize = 4096;
+/// Payload bytes of frames of one participant that may be under way at once: they lie in memory until they are
+/// whole.
+const MAX_ARRIVING_BYTES: u64 = 8 << 20;
 /// Time between two requests for a key frame of one track.
 const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval at which the notice is repeated on the control stream.
@@ -51,6 +54,8 @@ struct Shared {
     control: ServerControl,
     capacity: CapacityEstimator,
     report: UplinkReport,
+    /// Payload bytes of its frames that have begun to arrive.
+    arriving: u64,
     /// Video that arrives from it.
     video: Meter,
     /// Share of each source's video that goes to it.
@@ -227,6 +232,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         control: ServerControl::default(),
         capacity: CapacityEstimator::new(room.config.capacity),
         report: UplinkReport::default(),
+        arriving: 0,
         video: Meter::default(),
         ratios: BTreeMap::new(),
         asked: BTreeMap::new(),
@@ -286,9 +292,18 @@ async fn receive_frame(
     let (header, first) = read_header(&mut stream).await?;
     let (header, report) = MediaHeader::decode_up(header)?;
     session.on_report(report);
-    let payload = read_payload(&mut stream, first, header.payload_bytes).await?;
+    let bytes = u64::from(header.payload_bytes);
+    {
+        let mut shared = session.shared.lock();
+        if shared.arriving + bytes > MAX_ARRIVING_BYTES {
+            return Err(CallError::Protocol("more frames at once than are taken"));
+        }
+        shared.arriving += bytes;
+    }
+    let payload = read_payload(&mut stream, first, header.payload_bytes).await;
+    session.shared.lock().arriving -= bytes;
+    let payload = payload?;
     if header.track != Track::Audio {
-        let bytes = u64::from(header.payload_bytes);
         session.shared.lock().video.add(room.clock.now(), bytes);
     }
     let header = MediaHeader { source: session.id, ..header };

@@ -7,8 +7,8 @@ use std::time::Duration;
 use airlane_base::{Rate, Seed, Time};
 use airlane_call::wire::ParticipantId;
 use airlane_call::{
-    ChannelRecord, ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig, join,
-    participant_transport, serve, server_transport,
+    ChannelRecord, EncodedRecord, ParticipantConfig, ParticipantEvent, ReceivedRecord,
+    ServerConfig, join, participant_transport, serve, server_transport,
 };
 use airlane_congestion::ControllerConfig;
 use airlane_net::queue::{Limit, QueueSpec};
@@ -37,6 +37,8 @@ pub fn half_duplex(mbps: f64) -> Access {
 pub struct Outcome {
     /// Frames that each client showed.
     pub shown: Vec<Vec<ReceivedRecord>>,
+    /// Frames that each client encoded.
+    pub encoded: Vec<Vec<EncodedRecord>>,
     /// Number of each client in the call.
     pub ids: Vec<Option<ParticipantId>>,
     /// How each client's call ended.
@@ -54,14 +56,12 @@ impl Outcome {
         bytes as f64 * 8.0 / 1e6 / (end - from).as_secs_f64()
     }
 
-    /// The 95th percentile of the time from capture to showing, in seconds.
-    pub fn delay_p95(&self, client: usize) -> f64 {
-        let delay = |r: &ReceivedRecord| {
-            r.shown.map(|at| at.since_start().saturating_sub(r.header.captured).as_secs_f64())
-        };
-        let mut delays: Vec<f64> = self.shown[client].iter().filter_map(delay).collect();
-        delays.sort_by(f64::total_cmp);
-        delays.get(delays.len() * 95 / 100).copied().unwrap_or(f64::NAN)
+    /// Mean rate of the media that a client encoded from `from` on, Mbit/s.
+    pub fn sent_mbps(&self, client: usize, from: Duration, end: Duration) -> f64 {
+        let from_time = Time::ZERO + from;
+        let encoded = self.encoded[client].iter().filter(|record| record.at >= from_time);
+        let bytes: u64 = encoded.map(|record| u64::from(record.bytes)).sum();
+        bytes as f64 * 8.0 / 1e6 / (end - from).as_secs_f64()
     }
 
     /// Records of a client's channel.
@@ -106,6 +106,7 @@ pub fn call(
         .collect();
     let outcome = Arc::new(Mutex::new(Outcome {
         shown: vec![Vec::new(); clients.len()],
+        encoded: vec![Vec::new(); clients.len()],
         ids: vec![None; clients.len()],
         ended: vec![None; clients.len()],
         channels: Vec::new(),
@@ -119,11 +120,7 @@ pub fn call(
     let end = Time::ZERO + length;
     for (i, client) in clients.iter().enumerate() {
         let (outcome, config, host) = (outcome.clone(), config(i), client.clone());
-        let local = SocketAddr::new([0, 0, 0, 0].into(), 0);
-        let local = SocketAddr::new(
-            if address.is_ipv4() { local.ip() } else { std::net::Ipv6Addr::UNSPECIFIED.into() },
-            0,
-        );
+        let local = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
         client.spawn("participant", async move {
             let endpoint =
                 Endpoint::client(&host, local, participant_transport(transport())).unwrap();
@@ -132,7 +129,8 @@ pub fn call(
                 Arc::new(move |event| match event {
                     ParticipantEvent::Shown(record) => outcome.lock().shown[i].push(record),
                     ParticipantEvent::Welcome(id) => outcome.lock().ids[i] = Some(id),
-                    _ => {}
+                    ParticipantEvent::Encoded(record) => outcome.lock().encoded[i].push(record),
+                    ParticipantEvent::Received(_) => {}
                 })
             };
             let result = join(&endpoint, address, config, end, note).await;

@@ -1,0 +1,165 @@
+//! Whole conferences, in virtual time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::Rate;
+use airlane_call::{CoordinationConfig, Optimiser, ParticipantConfig, ServerConfig};
+use airlane_plum::{
+    CapacityConfig, CapacityMethod, CoordinatorConfig, OptimiserConfig, Problem, State, Target,
+    Targets, solver_for, targets,
+};
+
+use crate::world::{Outcome, call, half_duplex, link};
+
+const LENGTH: Duration = Duration::from_secs(30);
+/// Everything has settled by then.
+const SETTLED: Duration = Duration::from_secs(10);
+
+/// Coordination with Plum's optimiser.
+fn plum(rho: f64) -> ServerConfig {
+    let config = OptimiserConfig { rho, ..OptimiserConfig::default() };
+    coordinated(move |rates| {
+        let capacities: Vec<f64> = rates.iter().map(|rate| rate.as_f64() / 1000.0).collect();
+        let problem = Problem::new(&capacities, &config).ok()?;
+        let Targets::Constrained(found) = targets(&*solver_for(&problem), &problem, None) else {
+            return None;
+        };
+        let rate = |kbps: &f64| Rate::from_bps_f64(kbps * 1000.0);
+        let both = found.up.iter().zip(&found.down);
+        Some(both.map(|(up, down)| Target { up: rate(up), down: rate(down) }).collect())
+    })
+}
+
+fn coordinated(
+    optimise: impl Fn(&[Rate]) -> Option<Vec<Target>> + Send + Sync + 'static,
+) -> ServerConfig {
+    ServerConfig {
+        coordination: Some(CoordinationConfig {
+            coordinator: CoordinatorConfig::default(),
+            optimiser: Optimiser(Arc::new(optimise)),
+            restores: true,
+        }),
+        ..ServerConfig::default()
+    }
+}
+
+/// Gives every channel under 30 Mbit/s this share of itself for its uplink.
+fn yielding(up: f64) -> ServerConfig {
+    coordinated(move |rates| {
+        let target = |rate: &Rate| match rate.mbps() < 30.0 {
+            true => Target { up: rate.scale(up), down: rate.scale(1.0 - up) },
+            false => Target { up: *rate, down: *rate },
+        };
+        Some(rates.iter().map(target).collect())
+    })
+}
+
+fn participant(number: usize) -> ParticipantConfig {
+    ParticipantConfig::new(format!("p{number}"))
+}
+
+/// A client on a half-duplex channel of 12 Mbit/s, and three with 50 Mbit/s each way.
+fn scene(server: ServerConfig) -> Outcome {
+    let accesses = vec![half_duplex(12.0), link(50.0), link(50.0), link(50.0)];
+    call(accesses, server, participant, LENGTH)
+}
+
+fn mean_mbps(outcome: &Outcome) -> f64 {
+    let clients = outcome.shown.len();
+    let sum: f64 = (0..clients).map(|i| outcome.received_mbps(i, SETTLED, LENGTH)).sum();
+    sum / clients as f64
+}
+
+/// Largest relative distance of the capacity that the server knows from the truth, once settled.
+fn capacity_error(outcome: &Outcome, client: usize, truth_mbps: f64) -> f64 {
+    let settled = outcome.channel(client).into_iter();
+    let settled = settled.filter(|record| record.at.since_start() >= SETTLED);
+    let error = |rate: Rate| (rate.mbps() / truth_mbps - 1.0).abs();
+    settled.map(|r| r.capacity.map_or(f64::INFINITY, error)).fold(0.0, f64::max)
+}
+
+#[test]
+fn everybody_sees_everybody() {
+    let outcome = call(vec![link(50.0); 4], ServerConfig::default(), participant, LENGTH);
+    assert_eq!(outcome.ended, vec![None; 4]);
+    for client in 0..4 {
+        // Three videos of 20 frames per second and at most 10 Mbit/s.
+        let frames = outcome.shown[client].len() as f64 / LENGTH.as_secs_f64() / 3.0;
+        assert!((19.5..=20.1).contains(&frames), "client {client}: {frames} frames per second");
+        let mbps = outcome.received_mbps(client, SETTLED, LENGTH);
+        assert!((27.0..31.0).contains(&mbps), "client {client}: {mbps} Mbit/s");
+    }
+}
+
+#[test]
+fn without_coordination_both_directions_take_half_of_the_channel() {
+    let outcome = scene(ServerConfig::default());
+    let channel = outcome.channel(0);
+    assert!(channel.iter().all(|record| record.state == State::Natural));
+    let received = outcome.received_mbps(0, SETTLED, LENGTH);
+    assert!((4.5..6.5).contains(&received), "{received}");
+    let sent = outcome.sent_mbps(0, SETTLED, LENGTH);
+    assert!((4.5..6.5).contains(&sent), "{sent}");
+}
+
+#[test]
+fn what_one_direction_gives_up_the_other_takes() {
+    for (up, state) in [(0.8, State::ServerConstrained), (0.2, State::ClientConstrained)] {
+        let outcome = scene(yielding(up));
+        let last = outcome.channel(0).last().copied().expect("records");
+        assert_eq!(last.state, state);
+        let sent = outcome.sent_mbps(0, SETTLED, LENGTH);
+        let received = outcome.received_mbps(0, SETTLED, LENGTH);
+        let held = if up > 0.5 { received } else { sent };
+        assert!(held < 2.5, "the direction that is held carries {held} Mbit/s");
+        // Headers and acknowledgements take some 7 %.
+        assert!(sent + received > 0.85 * 12.0, "{sent} and {received} of 12 Mbit/s");
+    }
+}
+
+#[test]
+fn the_capacity_is_known_whoever_is_held() {
+    for server in [ServerConfig::default(), yielding(0.8), yielding(0.2), yielding(0.5)] {
+        let state = server.coordination.is_some();
+        let error = capacity_error(&scene(server), 0, 12.0);
+        assert!(error < 0.1, "coordinated: {state}, error {error}");
+    }
+}
+
+/// Why bytes are counted: the sum of the controllers' estimates is that of a channel which nobody has.
+#[test]
+fn the_sum_of_estimates_is_not_the_capacity_of_a_channel_that_is_held() {
+    let capacity =
+        CapacityConfig { method: CapacityMethod::Estimates, ..CapacityConfig::default() };
+    let error = capacity_error(&scene(ServerConfig { capacity, ..yielding(0.8) }), 0, 12.0);
+    assert!(error > 0.2, "{error}");
+}
+
+#[test]
+fn plum_gives_the_uplink_what_many_wait_for() {
+    let (vanilla, plum) = (scene(ServerConfig::default()), scene(plum(0.1)));
+    let (before, after) = (mean_mbps(&vanilla), mean_mbps(&plum));
+    assert!(after > 1.03 * before, "{before} Mbit/s became {after}");
+    let last = plum.channel(0).last().copied().expect("records");
+    assert_eq!(last.state, State::ServerConstrained);
+    // The others have no channel of which one direction could give something to the other.
+    for client in 1..4 {
+        assert!(plum.channel(client).iter().all(|record| record.state == State::Natural));
+    }
+}
+
+#[test]
+fn without_a_valid_result_everybody_is_natural() {
+    let outcome = scene(coordinated(|_| None));
+    assert!(outcome.channels.iter().all(|record| record.state == State::Natural));
+    let shorter = scene(coordinated(|rates| Some(vec![Target { up: rates[0], down: rates[0] }])));
+    assert_eq!(shorter.ended, vec![None; 4]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_call() {
+    let (first, second) = (scene(plum(0.1)), scene(plum(0.1)));
+    assert_eq!(first.shown, second.shown);
+    assert_eq!(first.channels, second.channels);
+}

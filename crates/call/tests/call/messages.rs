@@ -1,0 +1,127 @@
+//! Messages, whole, cut, joined and of any bytes.
+
+use std::time::Duration;
+
+use airlane_base::Rate;
+use airlane_call::wire::{
+    FromParticipant, FromServer, HEADER_BYTES, MAX_FRAME_BYTES, MediaHeader, ParticipantId, Track,
+    UplinkReport, WireError,
+};
+use airlane_plum::{Epoch, Notice};
+use bytes::BytesMut;
+use proptest::prelude::*;
+
+fn header() -> MediaHeader {
+    MediaHeader {
+        track: Track::Screen,
+        is_key: true,
+        source: ParticipantId(513),
+        frame: 70_000,
+        captured: Duration::from_micros(123_456_789),
+        payload_bytes: 4_321,
+    }
+}
+
+#[test]
+fn headers_keep_what_they_say() {
+    let reports = [
+        UplinkReport::default(),
+        UplinkReport { epoch: Some(Epoch(0)), estimate: None },
+        UplinkReport { epoch: Some(Epoch(u32::MAX)), estimate: Some(Rate::from_bps(2_500_000)) },
+    ];
+    for report in reports {
+        let bytes = header().encode_up(&report);
+        let read = MediaHeader::decode_up(bytes[..].try_into().expect("the length of a header"));
+        assert_eq!(read, Ok((header(), report)));
+    }
+    let notice = Notice { epoch: Epoch(9), target: Some(Rate::from_bps(1_500_000)) };
+    let bytes = header().encode_down(&notice);
+    let read = MediaHeader::decode_down(bytes[..].try_into().expect("the length of a header"));
+    assert_eq!(read, Ok((header(), notice)));
+}
+
+#[test]
+fn what_is_out_of_range_is_refused() {
+    let bytes: [u8; HEADER_BYTES] =
+        header().encode_down(&Notice::default())[..].try_into().expect("a header");
+    let with = |place: usize, byte: u8| {
+        let mut bytes = bytes;
+        bytes[place] = byte;
+        MediaHeader::decode_down(bytes)
+    };
+    assert_eq!(with(0, 2), Err(WireError::Version(2)));
+    assert_eq!(with(1, 3), Err(WireError::Track(3)));
+    assert!(matches!(with(16, 0xff), Err(WireError::FrameBytes(n)) if n > MAX_FRAME_BYTES));
+    // A float that is no number.
+    assert!(matches!(with(20, 0xff), Err(WireError::Notice(_))), "{:?}", with(20, 0xff));
+}
+
+fn from_participant() -> Vec<FromParticipant> {
+    vec![
+        FromParticipant::Join("Ada".to_owned()),
+        FromParticipant::Report(UplinkReport { epoch: Some(Epoch(3)), estimate: None }),
+        FromParticipant::RequestKeyFrame(ParticipantId(7), Track::Camera),
+    ]
+}
+
+fn from_server() -> Vec<FromServer> {
+    vec![
+        FromServer::Welcome(ParticipantId(1)),
+        FromServer::Joined(ParticipantId(2), "Grace".to_owned()),
+        FromServer::Left(ParticipantId(2)),
+        FromServer::Notice(Notice { epoch: Epoch(1), target: None }),
+        FromServer::RequestKeyFrame(Track::Screen),
+    ]
+}
+
+#[test]
+fn messages_come_out_as_they_went_in_however_they_are_cut() {
+    let (mut up, mut down) = (BytesMut::new(), BytesMut::new());
+    from_participant().iter().for_each(|message| message.encode(&mut up));
+    from_server().iter().for_each(|message| message.encode(&mut down));
+    let (mut buffer, mut read) = (BytesMut::new(), Vec::new());
+    for byte in up {
+        buffer.extend_from_slice(&[byte]);
+        read.extend(FromParticipant::decode(&mut buffer).expect("messages"));
+    }
+    assert_eq!(read, from_participant());
+    let mut read = Vec::new();
+    while let Some(message) = FromServer::decode(&mut down).expect("messages") {
+        read.push(message);
+    }
+    assert_eq!(read, from_server());
+}
+
+#[test]
+fn names_are_bounded() {
+    let mut buffer = BytesMut::new();
+    FromParticipant::Join("\u{e4}".repeat(60)).encode(&mut buffer);
+    let message = FromParticipant::decode(&mut buffer).expect("a message");
+    assert_eq!(message, Some(FromParticipant::Join("\u{e4}".repeat(32))));
+    let mut empty = BytesMut::from(&[0, 2, 1, 1][..]);
+    assert_eq!(FromParticipant::decode(&mut empty), Err(WireError::Name));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_messages_or_an_error(bytes: Vec<u8>, head: [u8; HEADER_BYTES]) {
+        let mut buffer = BytesMut::from(&bytes[..]);
+        while let Ok(Some(message)) = FromParticipant::decode(&mut buffer) {
+            let mut again = BytesMut::new();
+            message.encode(&mut again);
+            prop_assert_eq!(FromParticipant::decode(&mut again), Ok(Some(message)));
+        }
+        let mut buffer = BytesMut::from(&bytes[..]);
+        while let Ok(Some(message)) = FromServer::decode(&mut buffer) {
+            let mut again = BytesMut::new();
+            message.encode(&mut again);
+            prop_assert_eq!(FromServer::decode(&mut again), Ok(Some(message)));
+        }
+        if let Ok((header, report)) = MediaHeader::decode_up(head) {
+            prop_assert!(header.payload_bytes <= MAX_FRAME_BYTES);
+            let again = header.encode_up(&report);
+            prop_assert!(MediaHeader::decode_up(again[..].try_into().unwrap()).is_ok());
+        }
+        drop(MediaHeader::decode_down(head));
+    }
+}
