@@ -9,6 +9,7 @@
 //! `fuzz/fuzz_targets/` and an entry in `fuzz/Cargo.toml`. The tests tell which of them is missing.
 
 mod air;
+mod call;
 mod capture;
 mod cmcd;
 mod control_frames;
@@ -40,6 +41,7 @@ mod trace;
 mod y4m;
 
 pub use air::air;
+pub use call::call;
 pub use capture::capture;
 pub use cmcd::cmcd;
 pub use control_frames::control_frames;
@@ -92,6 +94,7 @@ macro_rules! target {
 /// All targets, by name.
 pub const TARGETS: &[Target] = &[
     target!(air),
+    target!(call),
     target!(capture),
     target!(cmcd),
     target!(control_frames),

@@ -106,17 +106,9 @@ proptest! {
     #[test]
     fn any_bytes_are_messages_or_an_error(bytes: Vec<u8>, head: [u8; HEADER_BYTES]) {
         let mut buffer = BytesMut::from(&bytes[..]);
-        while let Ok(Some(message)) = FromParticipant::decode(&mut buffer) {
-            let mut again = BytesMut::new();
-            message.encode(&mut again);
-            prop_assert_eq!(FromParticipant::decode(&mut again), Ok(Some(message)));
-        }
+        while let Ok(Some(_)) = FromParticipant::decode(&mut buffer) {}
         let mut buffer = BytesMut::from(&bytes[..]);
-        while let Ok(Some(message)) = FromServer::decode(&mut buffer) {
-            let mut again = BytesMut::new();
-            message.encode(&mut again);
-            prop_assert_eq!(FromServer::decode(&mut again), Ok(Some(message)));
-        }
+        while let Ok(Some(_)) = FromServer::decode(&mut buffer) {}
         if let Ok((header, report)) = MediaHeader::decode_up(head) {
             prop_assert!(header.payload_bytes <= MAX_FRAME_BYTES);
             let again = header.encode_up(&report);
