@@ -14,6 +14,7 @@ mod ns3;
 mod octopus;
 mod peers;
 mod players;
+mod plum;
 pub(crate) mod registry;
 mod relay;
 pub(crate) mod scale;
@@ -64,6 +65,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "update",
         about: "Minerva's weight update, value function included",
         measure: update::measure,
+    },
+    Bar {
+        name: "plum",
+        about: "Plum's optimiser: time, and utility beside SciPy's SLSQP",
+        measure: plum::measure,
     },
     Bar {
         name: "octopus",

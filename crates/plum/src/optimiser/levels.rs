@@ -21,7 +21,7 @@ pub(super) struct Levels<'a> {
     /// Rates at which water stops and starts to count, rising.
     caps: Vec<f64>,
     free: Vec<f64>,
-    /// Largest rates and their QoE.
+    /// Rates without the second level, and their QoE.
     rates: Vec<f64>,
     qoe: Vec<f64>,
     sorted: Vec<f64>,
@@ -32,6 +32,19 @@ struct Client {
     capacity: f64,
     cap: Rated,
     free: Rated,
+}
+
+/// Part of the slack that a client gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// None, nor of its free rate: of use where the server is what binds.
+    Nothing,
+    /// None: its free rate alone.
+    Free,
+    /// Up to the common level.
+    Level,
+    /// All that it can take.
+    Full,
 }
 
 /// Rate with its QoE.
@@ -48,10 +61,16 @@ pub(super) struct Point {
     pub(super) utility: f64,
     /// Rate to which the slack is filled; infinite if it suffices for all.
     pub(super) water: f64,
-    /// Rate that no downlink exceeds because of the server; infinite if the server does not bind.
+    /// Rate to which the server cuts downlinks; infinite if it does not bind.
     pub(super) server: f64,
-    /// QoE that no client exceeds.
+    /// QoE above which fairness cuts off.
     pub(super) qoe: f64,
+}
+
+impl Point {
+    /// What does not fit.
+    const INFEASIBLE: Self =
+        Self { utility: f64::NEG_INFINITY, water: 0.0, server: f64::INFINITY, qoe: 0.0 };
 }
 
 impl<'a> Levels<'a> {
@@ -93,30 +112,31 @@ impl<'a> Levels<'a> {
         self.clients.iter().map(|c| c.capacity.min(self.problem.max_uplink())).sum()
     }
 
-    /// Evaluates a sum of uplinks; clients for which `pays` is false, by their index in rising order of
-    /// capacity, get their free rate alone.
-    pub(super) fn evaluate(&mut self, total: f64, pays: impl Fn(usize) -> bool) -> Point {
-        let water = self.fill(total, &pays);
-        let mut qoe = f64::INFINITY;
-        let server = self.server_level();
-        if server.is_finite() {
-            qoe = self.problem.qoe().value(server);
-        }
+    /// Evaluates a sum of uplinks with all clients at the common level: the optimum for concave QoE.
+    pub(super) fn evaluate(&mut self, total: f64) -> Point {
+        self.evaluate_parts(total, |_| Part::Level)
+    }
+
+    /// Evaluates a sum of uplinks where clients, by their index in rising order of capacity, get these
+    /// parts of the slack. Without room for the parts the utility is negative infinity.
+    pub(super) fn evaluate_parts(&mut self, total: f64, part: impl Fn(usize) -> Part) -> Point {
+        let Some(water) = self.fill(total, &part) else { return Point::INFEASIBLE };
+        let Some(server) = self.cut_to_server(&part) else { return Point::INFEASIBLE };
         self.sorted.clear();
-        self.sorted.extend(self.qoe.iter().map(|q| q.min(qoe)));
+        self.sorted.extend(&self.qoe);
         if !self.sorted.is_sorted() {
             self.sorted.sort_by(f64::total_cmp);
         }
-        let top = top_level(&self.sorted, self.rho);
-        let server = if top < qoe { f64::INFINITY } else { server };
-        let qoe = qoe.min(top);
+        let qoe = top_level(&self.sorted, self.rho);
+        let is_above = server.is_infinite() || qoe >= self.problem.qoe().value(server);
+        let server = if is_above { server } else { f64::INFINITY };
         self.sorted.iter_mut().for_each(|q| *q = q.min(qoe));
         Point { utility: self.utility.score(&self.sorted).utility, water, server, qoe }
     }
 
     /// Downlink rates of a point that was evaluated last, by participant.
     pub(super) fn down(&self, point: Point) -> Vec<f64> {
-        let top = self.top_rate(point);
+        let top = self.problem.qoe().rate(point.qoe);
         let mut down = vec![0.0; self.order.len()];
         for ((&participant, &rate), &qoe) in self.order.iter().zip(&self.rates).zip(&self.qoe) {
             down[participant] = if qoe <= point.qoe { rate } else { rate.min(top) };
@@ -124,13 +144,9 @@ impl<'a> Levels<'a> {
         down
     }
 
-    /// Rate that no downlink exceeds.
-    fn top_rate(&self, point: Point) -> f64 {
-        if point.server.is_finite() { point.server } else { self.problem.qoe().rate(point.qoe) }
-    }
-
-    /// Sets the largest rate of each client and its QoE; returns the level of the water.
-    fn fill(&mut self, total: f64, pays: &impl Fn(usize) -> bool) -> f64 {
+    /// Sets the rate of each client and its QoE without the second level; returns the level of the water, or nothing if the
+    /// full parts exceed the slack.
+    fn fill(&mut self, total: f64, part: &impl Fn(usize) -> Part) -> Option<f64> {
         let function = self.problem.qoe();
         let saturation = function.saturation();
         let rated = |rate: f64| Rated { rate, qoe: function.value(rate) };
@@ -147,23 +163,38 @@ impl<'a> Levels<'a> {
         };
         self.caps.clear();
         self.free.clear();
-        for (_, client) in self.clients.iter().enumerate().filter(|(i, _)| pays(*i)) {
+        let mut left = slack;
+        for (i, client) in self.clients.iter().enumerate() {
             let (cap, free) = ends(client);
-            self.caps.push(cap.rate);
-            self.free.push(free.rate);
+            match part(i) {
+                Part::Nothing | Part::Free => {}
+                Part::Full => left -= cap.rate - free.rate,
+                Part::Level => {
+                    self.caps.push(cap.rate);
+                    self.free.push(free.rate);
+                }
+            }
         }
-        let water = water_level(&self.free, &self.caps, slack);
-        let level = rated(water.min(saturation));
+        if left < -1e-12 * slack {
+            return None;
+        }
+        let water = water_level(&self.free, &self.caps, left.max(0.0));
+        let (level, nothing) = (rated(water.min(saturation)), rated(0.0));
         self.rates.clear();
         self.qoe.clear();
         for (i, client) in self.clients.iter().enumerate() {
             let (cap, free) = ends(client);
-            let reached = if pays(i) && level.rate > free.rate { level } else { free };
+            let reached = match part(i) {
+                Part::Level if level.rate > free.rate => level,
+                Part::Level | Part::Free => free,
+                Part::Full => cap,
+                Part::Nothing => nothing,
+            };
             let largest = if reached.rate < cap.rate { reached } else { cap };
             self.rates.push(largest.rate);
             self.qoe.push(largest.qoe);
         }
-        water
+        Some(water)
     }
 
     /// R(T).
@@ -173,16 +204,28 @@ impl<'a> Levels<'a> {
         (offered - total).max(0.0)
     }
 
-    /// Rate at which the server is full if no downlink exceeds it; infinite if it never is.
-    fn server_level(&mut self) -> f64 {
-        let Some(server) = self.problem.server() else { return f64::INFINITY };
+    /// Cuts the rates of all clients but those with full parts to a common level with which the server
+    /// carries the sum. Returns the level, infinite if nothing was cut, or nothing if the full parts
+    /// alone are too much.
+    fn cut_to_server(&mut self, part: &impl Fn(usize) -> Part) -> Option<f64> {
+        let Some(server) = self.problem.server() else { return Some(f64::INFINITY) };
         if self.rates.iter().sum::<f64>() <= server {
-            return f64::INFINITY;
+            return Some(f64::INFINITY);
         }
+        let mut left = server;
         self.sorted.clear();
-        self.sorted.extend(&self.rates);
+        for (i, &rate) in self.rates.iter().enumerate() {
+            if part(i) == Part::Full {
+                left -= rate;
+            } else {
+                self.sorted.push(rate);
+            }
+        }
+        if left < 0.0 {
+            return None;
+        }
         self.sorted.sort_by(f64::total_cmp);
-        let (mut left, mut others) = (server, self.sorted.len());
+        let mut others = self.sorted.len();
         for &rate in &self.sorted {
             if rate * others as f64 >= left {
                 break;
@@ -190,13 +233,20 @@ impl<'a> Levels<'a> {
             left -= rate;
             others -= 1;
         }
-        left.max(0.0) / others.max(1) as f64
+        let level = left.max(0.0) / others.max(1) as f64;
+        let qoe = self.problem.qoe().value(level);
+        for (i, (rate, q)) in self.rates.iter_mut().zip(&mut self.qoe).enumerate() {
+            if part(i) != Part::Full && *rate > level {
+                (*rate, *q) = (level, qoe);
+            }
+        }
+        Some(level)
     }
 
     /// Derivative of the best utility by the sum of uplinks, by the envelope theorem. `None` where all
     /// have the same QoE: utility has no derivative there.
     pub(super) fn slope(&mut self, total: f64) -> Option<f64> {
-        let point = self.evaluate(total, |_| true);
+        let point = self.evaluate(total);
         let n = self.order.len() as f64;
         let (mean, deviation) = moments(&self.sorted);
         if deviation < 1e-12 {
@@ -208,7 +258,7 @@ impl<'a> Levels<'a> {
                 - 2.0 * self.rho * (function.value(rate) - mean) / (n * deviation);
             by_qoe * function.slope(rate)
         };
-        let top = self.top_rate(point);
+        let top = function.rate(point.qoe).min(point.server);
         let of_server = if point.server.is_finite() { plain(top) } else { 0.0 };
         let worth = |rate: f64| (plain(rate) - of_server).max(0.0);
         // What one kbit/s of slack is worth.

@@ -1,10 +1,10 @@
 //! QoE that is not concave: many starts, each improved.
 
-use airlane_base::{Rng, Seed};
+use airlane_base::Seed;
 use rand::RngExt;
 
 use super::config::ContentBound;
-use super::levels::Levels;
+use super::levels::{Levels, Part};
 use super::problem::Problem;
 use super::search;
 use super::slsqp::{Slsqp, Unit};
@@ -15,8 +15,19 @@ use super::structured::Structured;
 /// Sums of uplinks at which each pattern is tried before the best is refined.
 const TOTALS: usize = 24;
 
-/// Largest number of patterns of one kind.
-const MAX_PATTERNS: usize = 40;
+/// Largest number of patterns of blocks.
+const MAX_PATTERNS: usize = 400;
+
+/// Parts of three blocks of clients, by rising capacity. Where QoE is convex it pays to fill some clients and
+/// to leave others alone.
+const ORDERS: &[[Part; 3]] = &[
+    [Part::Level, Part::Free, Part::Full],
+    [Part::Level, Part::Full, Part::Free],
+    [Part::Free, Part::Level, Part::Full],
+    [Part::Full, Part::Level, Part::Free],
+    [Part::Free, Part::Full, Part::Level],
+    [Part::Full, Part::Free, Part::Level],
+];
 
 /// Solver for QoE that is not concave, such as sqrcv or tables. It starts from allocations where some
 /// clients give their downlink up so that the others have content, from the solution for linear QoE, and
@@ -72,21 +83,51 @@ impl Multistart {
         let mut starts = Vec::new();
         let linear = Structured::default().solve(&problem.with_linear_qoe(), None);
         starts.extend(linear.map(|s| Solution::from_down(problem, s.down, Optimality::Local)));
-        // With a step above 1 for large calls: k clients of the lowest or of the highest capacities.
-        let step = n.div_ceil(MAX_PATTERNS).max(1);
-        for k in (0..n).step_by(step) {
-            starts.push(best_of_pattern(problem, &mut levels, |i| i >= k));
-            if k > 0 {
-                starts.push(best_of_pattern(problem, &mut levels, |i| i < n - k));
-            }
+        for pattern in self.patterns(n, Part::Free) {
+            starts.push(best_of_pattern(problem, &mut levels, &pattern));
         }
-        let mut rng = self.seed.split("patterns").rng();
-        for _ in 0..self.random_starts {
-            let pays = random_pattern(&mut rng, n);
-            starts.push(best_of_pattern(problem, &mut levels, |i| pays[i]));
+        if problem.server().is_some() {
+            for pattern in self.patterns(n, Part::Nothing) {
+                starts.push(best_of_pattern(problem, &mut levels, &pattern));
+            }
         }
         starts.retain(|s| s.is_feasible(problem));
         starts
+    }
+
+    /// Parts of the slack for the clients by rising capacity: blocks in every order, or a sample of them, and
+    /// random parts. `none` is the part of those that get none.
+    fn patterns(&self, n: usize, none: Part) -> Vec<Vec<Part>> {
+        let mut rng = self.seed.split("patterns").rng();
+        let mut blocks: Vec<(usize, usize, [Part; 3])> = (0..=n)
+            .flat_map(|a| (a..=n).map(move |b| (a, b)))
+            .flat_map(|(a, b)| ORDERS.iter().map(move |&order| (a, b, order)))
+            .collect();
+        // Those that were drawn are moved to the front.
+        for place in 0..blocks.len().min(MAX_PATTERNS) {
+            let drawn = rng.random_range(place..blocks.len());
+            blocks.swap(place, drawn);
+        }
+        let of_blocks = blocks.iter().take(MAX_PATTERNS).map(|&(a, b, order)| -> Vec<Part> {
+            (0..n).map(|i| order[usize::from(i >= a) + usize::from(i >= b)]).collect()
+        });
+        let mut patterns: Vec<Vec<Part>> = of_blocks.collect();
+        patterns.push(vec![Part::Level; n]);
+        patterns.sort_unstable();
+        patterns.dedup();
+        for _ in 0..self.random_starts {
+            let shares: [f64; 2] = [rng.random(), rng.random()];
+            let part = |draws: [f64; 2]| match draws {
+                [first, _] if first < shares[0] => Part::Free,
+                [_, second] if second < shares[1] => Part::Level,
+                _ => Part::Full,
+            };
+            patterns.push((0..n).map(|_| part([rng.random(), rng.random()])).collect());
+        }
+        for part in patterns.iter_mut().flatten().filter(|part| **part == Part::Free) {
+            *part = none;
+        }
+        patterns
     }
 
     /// The best starts after SLSQP.
@@ -110,15 +151,10 @@ impl Multistart {
     }
 }
 
-/// Best solution in which the clients for which `pays` is false, by rising capacity, take nothing from
-/// their uplinks.
-fn best_of_pattern(
-    problem: &Problem,
-    levels: &mut Levels<'_>,
-    pays: impl Fn(usize) -> bool + Copy,
-) -> Solution {
+/// Best solution in which the clients, by rising capacity, get these parts of the slack.
+fn best_of_pattern(problem: &Problem, levels: &mut Levels<'_>, pattern: &[Part]) -> Solution {
     let end = levels.max_total();
-    let mut value = |total: f64| levels.evaluate(total, pays).utility;
+    let mut value = |total: f64| levels.evaluate_parts(total, |i| pattern[i]).utility;
     let total = match problem.content() {
         ContentBound::Relaxed => 0.0,
         ContentBound::Written => {
@@ -126,14 +162,13 @@ fn best_of_pattern(
             let best = places.map(|t| (t, value(t))).max_by(|a, b| a.1.total_cmp(&b.1));
             let around = best.map_or(0.0, |b| b.0);
             let width = end / TOTALS as f64;
-            search::maximum(((around - width).max(0.0), (around + width).min(end)), 1e-9, value).0
+            let range = ((around - width).max(0.0), (around + width).min(end));
+            search::maximum(range, 1e-9, value).0
         }
     };
-    let point = levels.evaluate(total, pays);
+    let point = levels.evaluate_parts(total, |i| pattern[i]);
+    if point.utility == f64::NEG_INFINITY {
+        return Solution::from_down(problem, vec![0.0; pattern.len()], Optimality::Local);
+    }
     Solution::from_down(problem, levels.down(point), Optimality::Local)
-}
-
-fn random_pattern(rng: &mut Rng, n: usize) -> Vec<bool> {
-    let share: f64 = rng.random();
-    (0..n).map(|_| rng.random::<f64>() < share).collect()
 }

@@ -49,7 +49,7 @@ impl Structured {
             return 0.0;
         }
         let end = levels.max_total();
-        let mut value = |total: f64| levels.evaluate(total, |_| true).utility;
+        let mut value = |total: f64| levels.evaluate(total).utility;
         let range = match previous.filter(|t| t.is_finite()) {
             Some(around) => search::bracket(around, 1e-3 * end, end, &mut value),
             None => (0.0, end),
@@ -69,7 +69,7 @@ impl Structured {
 }
 
 fn solution(problem: &Problem, levels: &mut Levels<'_>, total: f64) -> Solution {
-    let point = levels.evaluate(total, |_| true);
+    let point = levels.evaluate(total);
     let is_concave = problem.qoe().is_concave();
     let optimality = if is_concave { Optimality::Global } else { Optimality::Local };
     let mut solution = Solution::from_down(problem, levels.down(point), optimality);
@@ -96,7 +96,7 @@ fn refined(levels: &mut Levels<'_>, total: f64) -> f64 {
             None => return total,
         }
     }
-    let at = |levels: &mut Levels<'_>, t: f64| levels.evaluate(t, |_| true).utility;
+    let at = |levels: &mut Levels<'_>, t: f64| levels.evaluate(t).utility;
     let before = at(levels, total);
     let best = if at(levels, low) >= at(levels, high) { low } else { high };
     if at(levels, best) >= before - 1e-13 { best } else { total }
