@@ -24,7 +24,7 @@ pub use engine::{Delivery, Engine};
 pub use error::LinkError;
 pub use figures::{Figures, WayFigures};
 pub use link::{Link, LinkConfig, Mode};
-pub use spec::{LinkSpec, dumbbell};
+pub use spec::{LinkSpec, dumbbell, half_duplex};
 pub use totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
 pub use tun::{TunEnd, TunSpec, ip};
 pub use udp::UdpSpec;

@@ -6,7 +6,10 @@ use airlane_base::{InputError, Seed};
 use airlane_net::link::Supply;
 use airlane_net::trace::{Trace, TraceOptions};
 use airlane_net::{Direction, Way};
-use airlane_scenario::{Capacity, Link, TraceFrom, TraceSource, link_of_settings, supply_of_steps};
+use airlane_scenario::{
+    Capacity, Link, TraceFrom, TraceSource, half_duplex_of_settings, link_of_settings,
+    supply_of_steps,
+};
 
 use crate::spec::LinkSpec;
 
@@ -29,28 +32,53 @@ impl LinkSpec {
         seed: Seed,
     ) -> Result<Self, InputError> {
         let Link { up, down } = link_of_settings(up, down)?;
-        let rtt = match up.delay + down.delay {
-            Duration::ZERO => QUEUE_RTT,
-            rtt => rtt,
-        };
+        let rtt = queue_rtt(&up, &down);
         let realised = |way: &airlane_scenario::Way, direction| -> Result<Way, InputError> {
-            let supply = supply(&way.capacity, direction, seed)?;
+            let supply = supply(&way.capacity, direction, direction.name(), seed)?;
             Ok(way.realised(&way.queue, supply, rtt))
         };
         Ok(Self::new(realised(&up, Direction::Up)?, realised(&down, Direction::Down)?, seed))
     }
+
+    /// A half-duplex link from such settings of both directions, and of each on top of these. The
+    /// capacity is one of both.
+    ///
+    /// # Errors
+    /// As [`LinkSpec::from_settings`], and for a capacity of one direction.
+    pub fn half_duplex_from_settings<S: AsRef<str>>(
+        both: &[S],
+        up: &[S],
+        down: &[S],
+        seed: Seed,
+    ) -> Result<Self, InputError> {
+        let Link { up, down } = half_duplex_of_settings(both, up, down)?;
+        let rtt = queue_rtt(&up, &down);
+        let supply = supply(&down.capacity, Direction::Down, "", seed)?;
+        let realised = |way: &airlane_scenario::Way| way.realised(&way.queue, supply.clone(), rtt);
+        Ok(Self { half_duplex: true, ..Self::new(realised(&up), realised(&down), seed) })
+    }
 }
 
-/// What a way carries, and from where in it on.
+/// The round trip that limits in BDP count with.
+fn queue_rtt(up: &airlane_scenario::Way, down: &airlane_scenario::Way) -> Duration {
+    match up.delay + down.delay {
+        Duration::ZERO => QUEUE_RTT,
+        rtt => rtt,
+    }
+}
+
+/// What a way carries, and from where in it on; errors are about keys of `table`.
 fn supply(
     capacity: &Capacity,
     direction: Direction,
+    table: &str,
     seed: Seed,
 ) -> Result<(Supply, Duration), InputError> {
     let at = |key: &'static str| {
         move |e: InputError| match e.place.file {
             Some(_) => e,
-            None => e.at_key(format!("{}.{key}", direction.name())),
+            None if table.is_empty() => e.at_key(key),
+            None => e.at_key(format!("{table}.{key}")),
         }
     };
     let source = match capacity {
@@ -59,8 +87,9 @@ fn supply(
             return Ok((supply_of_steps(steps).map_err(at("steps"))?, Duration::ZERO));
         }
         Capacity::Trace(source) => source,
-        Capacity::Air => {
-            return Err(at("rate_bps")(InputError::new("the air of a WiFi", "expected a link")));
+        Capacity::Air | Capacity::Shared => {
+            let found = "a direction without a capacity of its own";
+            return Err(at("rate_bps")(InputError::new(found, "expected a link")));
         }
     };
     let seed = seed.split("trace").split(direction.name());

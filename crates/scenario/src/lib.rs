@@ -49,7 +49,7 @@ pub use participants::{
 pub use reader::{NONE, Reader};
 pub use realise::supply_of_steps;
 pub use registry::Registry;
-pub use settings::link_of_settings;
+pub use settings::{half_duplex_of_settings, link_of_settings};
 pub use suggest::nearest;
 pub use tree::plain;
 pub use types::*;

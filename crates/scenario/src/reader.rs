@@ -78,6 +78,14 @@ impl<'a> Reader<'a> {
         self.note(origin, self.key_path(key), found.into(), expected.into());
     }
 
+    /// Notes an error about each of `keys` that is given; whether one is.
+    pub(super) fn refuse(&mut self, keys: &[&'static str], found: &str, expected: &str) -> bool {
+        let given: Vec<&'static str> = keys.iter().copied().filter(|key| self.has(key)).collect();
+        given.iter().for_each(|key| self.fail(key, found, expected));
+        self.asked.extend(&given);
+        !given.is_empty()
+    }
+
     /// Notes an error about `key` of an entry of the list `list`, once the list has been read.
     pub(super) fn fail_in(
         &self,

@@ -7,7 +7,7 @@ use airlane_base::{InputError, Rate, Seed};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{AbcConfig, CodelConfig, Limit, OctopusConfig, PieConfig, QueueSpec};
 use airlane_net::trace::Trace;
-use airlane_net::{GilbertElliott, Impairment, JitterLaw, PeriodicLoss};
+use airlane_net::{GilbertElliott, HalfDuplexWay, Impairment, JitterLaw, PeriodicLoss};
 
 use crate::types::{Discipline, Loss, Queue, QueueLimit, RateStep, TraceSource, Way};
 
@@ -47,6 +47,17 @@ impl Way {
             queue: queue.spec(supply.mean(), rtt),
             supply,
             offset,
+            queue_rtt: rtt,
+            delay: self.delay,
+            impairments: self.impairments(),
+        }
+    }
+
+    /// The way of a half-duplex link with this queue in front of it; a limit in BDP counts with the rate
+    /// `mean` and the round trip `rtt`.
+    pub fn realised_in_turns(&self, queue: &Queue, mean: Rate, rtt: Duration) -> HalfDuplexWay {
+        HalfDuplexWay {
+            queue: queue.spec(mean, rtt),
             queue_rtt: rtt,
             delay: self.delay,
             impairments: self.impairments(),

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_call::{CoordinationConfig, Optimiser, ParticipantConfig, ServerConfig};
+use airlane_call::{CoordinationConfig, Optimiser, ServerConfig};
 use airlane_plum::{
     CapacityConfig, CapacityMethod, CoordinatorConfig, OptimiserConfig, Problem, State, Target,
     Targets, solver_for, targets,
 };
 
-use crate::world::{Outcome, call, half_duplex, link};
+use crate::world::{Client, Outcome, call, half_duplex, half_duplex_steps, link};
 
 const LENGTH: Duration = Duration::from_secs(30);
 /// Everything has settled by then.
@@ -55,14 +55,10 @@ fn yielding(up: f64) -> ServerConfig {
     })
 }
 
-fn participant(number: usize) -> ParticipantConfig {
-    ParticipantConfig::new(format!("p{number}"))
-}
-
 /// A client on a half-duplex channel of 12 Mbit/s, and three with 50 Mbit/s each way.
 fn scene(server: ServerConfig) -> Outcome {
-    let accesses = vec![half_duplex(12.0), link(50.0), link(50.0), link(50.0)];
-    call(accesses, server, participant, LENGTH)
+    let accesses = [half_duplex(12.0), link(50.0), link(50.0), link(50.0)];
+    call(accesses.map(Client::from).into(), server, LENGTH)
 }
 
 fn mean_mbps(outcome: &Outcome) -> f64 {
@@ -81,7 +77,8 @@ fn capacity_error(outcome: &Outcome, client: usize, truth_mbps: f64) -> f64 {
 
 #[test]
 fn everybody_sees_everybody() {
-    let outcome = call(vec![link(50.0); 4], ServerConfig::default(), participant, LENGTH);
+    let outcome =
+        call((0..4).map(|_| link(50.0).into()).collect(), ServerConfig::default(), LENGTH);
     assert_eq!(outcome.ended, vec![None; 4]);
     for client in 0..4 {
         // Three videos of 20 frames per second and at most 10 Mbit/s.
@@ -162,4 +159,79 @@ fn the_same_seed_gives_the_same_call() {
     let (first, second) = (scene(plum(0.1)), scene(plum(0.1)));
     assert_eq!(first.shown, second.shown);
     assert_eq!(first.channels, second.channels);
+}
+
+/// Who comes late sees everybody soon, and who leaves, held or not, holds up nobody.
+#[test]
+fn participants_come_and_go() {
+    let late = Client { start: Duration::from_secs(8), ..link(50.0).into() };
+    let leaves = Client { stop: Some(Duration::from_secs(16)), ..half_duplex(12.0).into() };
+    let clients = vec![leaves, link(50.0).into(), link(50.0).into(), late];
+    let outcome = call(clients, yielding(0.2), LENGTH);
+    assert_eq!(outcome.ended, vec![None; 4]);
+    let was_held = |r: &airlane_call::ChannelRecord| r.state == State::ClientConstrained;
+    assert!(outcome.channel(0).iter().any(was_held), "the one who left was never held");
+    let first = outcome.shown[3].first().expect("frames").shown.expect("shown").since_start();
+    assert!(first < Duration::from_millis(8_500), "{first:?}");
+    let seen: std::collections::BTreeSet<_> =
+        outcome.shown[3].iter().map(|record| record.header.source).collect();
+    assert_eq!(seen.len(), 3);
+    // Two videos are left, and they go on.
+    for client in 1..4 {
+        let last = outcome.shown[client].iter().rev().take(40);
+        let oldest = last.filter_map(|record| record.shown).min().expect("frames");
+        assert!(oldest.since_start() > LENGTH - Duration::from_millis(1_300), "{oldest}");
+    }
+    assert!(outcome.channel(0).last().expect("records").at.since_start() < Duration::from_secs(17));
+}
+
+/// A channel that carries nothing for 10 s while its uplink is held: the video is back within 5 s of the
+/// channel, and nobody stays in a state that is not decided.
+#[test]
+fn a_channel_that_was_gone_comes_back() {
+    let seconds = Duration::from_secs;
+    let steps = [(seconds(0), 12.0), (seconds(10), 0.0), (seconds(20), 12.0)];
+    let clients = vec![half_duplex_steps(&steps).into(), link(50.0).into(), link(50.0).into()];
+    let outcome = call(clients, yielding(0.2), LENGTH);
+    for r in outcome.channel(0).iter().step_by(10) {
+        let m = |r: Option<Rate>| r.map_or(-1.0, Rate::mbps);
+        println!(
+            "{:?} B {:.2} est {:.2} {:.2} media {:.2} {:.2} {:?} {:.2} dropped {}",
+            r.at,
+            m(r.capacity),
+            m(r.up_estimate),
+            m(r.down_estimate),
+            r.up_media.mbps(),
+            r.down_media.mbps(),
+            r.state,
+            m(r.target),
+            r.dropped
+        );
+    }
+    for s in 0..30 {
+        println!(
+            "{s} shown {} encoded {:?}",
+            outcome.shown[0]
+                .iter()
+                .filter(|r| r.shown.unwrap().since_start().as_secs() == s)
+                .count(),
+            outcome.encoded[0]
+                .iter()
+                .filter(|r| r.at.since_start().as_secs() == s)
+                .map(|r| r.target)
+                .next()
+        );
+    }
+    assert_eq!(outcome.ended, vec![None; 3]);
+    for client in 0..3 {
+        let source = outcome.ids[(client + 1) % 3].expect("welcome");
+        let shown = outcome.shown[client].iter().filter(|r| r.header.source == source);
+        let back =
+            shown.filter_map(|record| record.shown).filter(|at| at.since_start() > seconds(20));
+        let back = back.min().expect("frames after the channel is back").since_start();
+        assert!(back < seconds(25), "client {client} sees client {source:?} from {back:?} on");
+    }
+    let sent = outcome.sent_mbps(0, seconds(25), LENGTH);
+    let received = outcome.received_mbps(0, seconds(25), LENGTH);
+    assert!(sent < 2.5 && sent + received > 0.8 * 12.0, "{sent} and {received}");
 }

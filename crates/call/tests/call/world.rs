@@ -11,6 +11,7 @@ use airlane_call::{
     ServerConfig, join, participant_transport, serve, server_transport,
 };
 use airlane_congestion::ControllerConfig;
+use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, QueueSpec};
 use airlane_net::{Access, HalfDuplexAccess, HalfDuplexWay, LinkAccess, SendJitter, Topology, Way};
 use airlane_quic::{Cipher, Endpoint, TransportConfig};
@@ -30,6 +31,14 @@ pub fn half_duplex(mbps: f64) -> Access {
     let queue = QueueSpec::DropTail(Limit::Bytes((mbps * 1e6 / 8.0 * 0.1) as u64));
     let way = || HalfDuplexWay::new(queue);
     Access::HalfDuplex(Box::new(HalfDuplexAccess::new(Rate::from_mbps(mbps), way(), way())))
+}
+
+/// A half-duplex channel of these rates, each from its time on.
+pub fn half_duplex_steps(steps: &[(Duration, f64)]) -> Access {
+    let steps: Vec<_> = steps.iter().map(|(at, mbps)| (*at, Rate::from_mbps(*mbps))).collect();
+    let supply = Supply::Profile(Arc::new(RateProfile::new(&steps, None).unwrap()));
+    let way = || HalfDuplexWay::new(QueueSpec::DropTail(Limit::Bytes(150_000)));
+    Access::HalfDuplex(Box::new(HalfDuplexAccess::new(supply, way(), way())))
 }
 
 /// What came of a call.
@@ -75,28 +84,39 @@ pub fn transport() -> TransportConfig {
     TransportConfig::laboratory(Cipher::Null, ControllerConfig::Bbr)
 }
 
-/// Runs a call of the clients on these accesses, who join one after the other.
-pub fn call(
-    accesses: Vec<Access>,
-    server_config: ServerConfig,
-    config: impl Fn(usize) -> ParticipantConfig,
-    length: Duration,
-) -> Outcome {
+/// A client of a call.
+pub struct Client {
+    /// Its access.
+    pub access: Access,
+    /// When it joins.
+    pub start: Duration,
+    /// When it leaves, if that is before the end.
+    pub stop: Option<Duration>,
+}
+
+impl From<Access> for Client {
+    fn from(access: Access) -> Self {
+        Self { access, start: Duration::ZERO, stop: None }
+    }
+}
+
+/// Runs a call of these clients.
+pub fn call(clients: Vec<Client>, server_config: ServerConfig, length: Duration) -> Outcome {
     let mut topology = Topology::new(SendJitter::Services(1.0), Seed(3));
     let host = topology.add_server();
-    let mut clients = Vec::new();
-    for (i, access) in accesses.iter().enumerate() {
+    let mut hosts = Vec::new();
+    for (i, client) in clients.iter().enumerate() {
         let name = format!("home{i}");
-        let at = topology.add_access(&name, access, None, Seed(3).split(&name));
+        let at = topology.add_access(&name, &client.access, None, Seed(3).split(&name));
         let client = topology.add_client(&[at]);
         topology.connect(host, &client, Duration::from_millis(20));
-        clients.push(client);
+        hosts.push(client);
     }
     let network = topology.finish();
     let address = SocketAddr::new(network.addresses(host)[0], 443);
     let mut world = World::new(Seed(3), network);
     let server = world.host("server", address.ip());
-    let clients: Vec<_> = clients
+    let hosts: Vec<_> = hosts
         .iter()
         .enumerate()
         .map(|(i, client)| {
@@ -118,10 +138,15 @@ pub fn call(
     };
     server.spawn("call server", serve(listen, server_config, note));
     let end = Time::ZERO + length;
-    for (i, client) in clients.iter().enumerate() {
-        let (outcome, config, host) = (outcome.clone(), config(i), client.clone());
+    for (i, (client, host)) in clients.iter().zip(&hosts).enumerate() {
+        let (outcome, host) = (outcome.clone(), host.clone());
+        let start = Time::ZERO + client.start;
+        let end = client.stop.map_or(end, |stop| Time::ZERO + stop);
+        let config = ParticipantConfig::new(format!("p{i}"));
         let local = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
-        client.spawn("participant", async move {
+        let clock = host.clone();
+        clock.clone().spawn("participant", async move {
+            clock.sleep_until(start).await;
             let endpoint =
                 Endpoint::client(&host, local, participant_transport(transport())).unwrap();
             let note = {

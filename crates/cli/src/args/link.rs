@@ -56,6 +56,9 @@ struct Emulation {
     /// Set a parameter of the direction down: back
     #[arg(long, value_name = "KEY=VALUE")]
     down: Vec<String>,
+    /// Let both directions take turns on one capacity, which --both-directions sets
+    #[arg(long)]
+    half_duplex: bool,
     /// Seed of everything random
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -82,9 +85,12 @@ impl LinkArgs {
             }
             Between::Tun { near, far, .. } => Mode::Tun(TunSpec::new(near.clone(), far.clone())),
         };
-        let Emulation { both, up, down, seed, realtime, .. } = self.emulation();
+        let Emulation { both, up, down, half_duplex, seed, realtime, .. } = self.emulation();
         let with_both = |own: &[String]| [both, own].concat();
-        let link = LinkSpec::from_settings(&with_both(up), &with_both(down), Seed(*seed))?;
+        let link = match half_duplex {
+            true => LinkSpec::half_duplex_from_settings(both, up, down, Seed(*seed))?,
+            false => LinkSpec::from_settings(&with_both(up), &with_both(down), Seed(*seed))?,
+        };
         Ok(LinkConfig { link, mode, realtime: *realtime })
     }
 

@@ -251,10 +251,6 @@ fn pack_refuses_what_cannot_be_packed() {
 #[cfg(target_os = "linux")]
 #[test]
 fn link_forwards_until_it_is_told_to_stop() {
-    use std::io::{BufRead, BufReader, Read};
-    use std::net::{SocketAddr, UdpSocket};
-    use std::process::Stdio;
-
     let scratch = Scratch::new("link");
     let key = scratch.refused(&["link", "udp", "localhost:0", "localhost:9", "--both", "rate=1e6"]);
     assert!(key.contains("did you mean `rate_bps`?"), "{key}");
@@ -262,13 +258,26 @@ fn link_forwards_until_it_is_told_to_stop() {
         scratch.refused(&["link", "udp", "localhost:0", "localhost:9", "--up", "rate_bps=x"]);
     assert!(rate.contains("up.rate_bps"), "{rate}");
 
+    let one =
+        ["link", "udp", "localhost:0", "localhost:9", "--half-duplex", "--up", "rate_bps=1e6"];
+    let one = scratch.refused(&one);
+    assert!(one.contains("rate_bps: found the capacity of one direction"), "{one}");
+    forwards(&scratch, &["--both", "rate_bps=1e6"]);
+    forwards(&scratch, &["--half-duplex", "--both-directions", "rate_bps=1e6", "--up", "loss.p=0"]);
+}
+
+/// Runs `airlane link udp` with these settings, sends a datagram there and back by each of its
+/// addresses, and stops it.
+#[cfg(target_os = "linux")]
+fn forwards(scratch: &Scratch, settings: &[&str]) {
+    use std::io::{BufRead, BufReader, Read};
+    use std::net::{SocketAddr, UdpSocket};
+    use std::process::Stdio;
+
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let target = server.local_addr().unwrap().to_string();
-    let mut link = scratch
-        .command(&["link", "udp", "localhost:0", &target, "--both", "rate_bps=1e6", "--quiet"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let command = [&["link", "udp", "localhost:0", &target, "--quiet"], settings].concat();
+    let mut link = scratch.command(&command).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(link.stdout.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();

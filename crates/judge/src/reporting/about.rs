@@ -4,7 +4,7 @@ use airlane_net::Direction;
 use airlane_report::model::{Fact, Provenance, Scheme, Term};
 
 use super::words::{self, count, list, sentence};
-use airlane_scenario::{AccessKind, Capacity, Cipher};
+use airlane_scenario::{Access, AccessKind, Capacity, Cipher};
 use airlane_sim::Common;
 use airlane_sim::Results;
 use airlane_sim::plan::{DirectionKey, Plan, RunKey};
@@ -35,6 +35,7 @@ pub(super) fn lead(plan: &Plan) -> String {
             let points = all.iter().filter(|a| matches!(a.kind, AccessKind::Wifi(_))).count();
             let what = match (scenario.network.has_links(), points) {
                 (false, 1) => "one WiFi".to_owned(),
+                _ if all.len() == 1 => "one half-duplex link".to_owned(),
                 _ => format!("a network of {} accesses", count(all.len())),
             };
             format!("{who} {verb} {what} for {length}: {}.", accesses(plan))
@@ -77,7 +78,7 @@ fn accesses(plan: &Plan) -> String {
     let network = &plan.scenario.network;
     let accesses = network.accesses.iter().enumerate().map(|(i, access)| {
         let traces = traces(plan, Some((i, Direction::Down)));
-        let carries = || words::capacity(&access.way(Direction::Down).capacity, &traces);
+        let carries = || words::carries(access, Direction::Down, &traces);
         let capacity = words::air(&access.kind).unwrap_or_else(carries);
         match access.behind {
             Some(outer) => {
@@ -128,13 +129,13 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
         });
         facts.extend(on_air);
         let links = network.ways().filter(|(_, access, ..)| !access.is_air());
-        facts.extend(links.map(|(i, access, direction, way)| {
+        facts.extend(links.map(|(i, access, direction, _)| {
             let behind = access.behind.map(|outer| &network.accesses[outer].name);
             let name = match (direction, behind) {
                 (Direction::Down, Some(outer)) => format!("{}, behind {outer}, down", access.name),
                 _ => format!("{}, {}", access.name, direction.name()),
             };
-            Fact::new(name, words::way(way, &traces(plan, Some((i, direction)))))
+            Fact::new(name, words::way(access, direction, &traces(plan, Some((i, direction)))))
         }));
     }
     facts.extend(about(plan).into_iter().flat_map(|a| a.facts));
@@ -172,6 +173,13 @@ pub fn terms(plan: &Plan) -> Vec<Term> {
         "Queueing delay",
         "How long a packet waits at the link before it is sent.",
     )]);
+    if scenario.network.accesses.iter().any(Access::is_half_duplex) {
+        terms.push(Term::new(
+            "Half-duplex link",
+            "A link whose two directions take turns on one capacity: what one of them uses the other \
+             cannot, and their use adds up to 100 % at most.",
+        ));
+    }
     if scenario.network.has_air() {
         terms.extend([
             Term::new(
@@ -255,7 +263,12 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
             // Air carries what its stations make of it.
             .filter(|(_, access, ..)| !access.is_air())
             .map(|(i, access, direction, way)| {
-                let of = carried(&way.capacity, &traces(plan, Some((i, direction))));
+                let of = match direction {
+                    Direction::Down if access.is_half_duplex() => "both directions: ",
+                    _ => "",
+                };
+                let of =
+                    format!("{of}{}", carried(&way.capacity, &traces(plan, Some((i, direction)))));
                 format!("{} {}: {of}", access.name, direction.name())
             })
             .collect::<Vec<_>>()
@@ -296,7 +309,7 @@ fn carried(capacity: &Capacity, traces: &[&str]) -> String {
             format!("{}, {offset}", traces.join(", "))
         }
         Capacity::Constant(_) => format!("constant {}", words::capacity(capacity, &[])),
-        Capacity::Steps(_) | Capacity::Air => words::capacity(capacity, &[]),
+        Capacity::Steps(_) | Capacity::Air | Capacity::Shared => words::capacity(capacity, &[]),
     }
 }
 

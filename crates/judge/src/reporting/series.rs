@@ -1,6 +1,9 @@
 //! A run over time, as the report draws it.
 
+use std::borrow::Cow;
+
 use airlane_base::Time;
+use airlane_net::Direction;
 use airlane_report::model::{Actor, Draw, Panel, Run, Series};
 
 use super::air;
@@ -117,18 +120,29 @@ fn links(plan: &Plan, output: &RunOutput, stations: &[Option<String>]) -> Vec<Pa
         "How long what waits at the link takes to leave: every packet behind it comes so \
                much later.",
     );
+    if ways.iter().any(|(_, way)| way.is_half_duplex) {
+        used.help.push_str(
+            " The directions of a half-duplex link share what it can carry: their use adds up.",
+        );
+    }
     for (name, way) in ways {
-        let over = |value: &dyn Fn(&LinkSampleRow, &LinkSampleRow, f64) -> f64| {
-            series(name.clone(), over_window(LINK_WINDOW_S, &way.rows, |r| r.at, value))
+        let over = |rows, value: &dyn Fn(&LinkSampleRow, &LinkSampleRow, f64) -> f64| {
+            series(name.clone(), over_window(LINK_WINDOW_S, rows, |r: &LinkSampleRow| r.at, value))
         };
-        if varies(plan, way) {
-            varying.series.push(over(&|then, now, s| capacity(then, now) * 8e-6 / s));
+        // What both directions share is drawn once.
+        let is_shared = way.is_half_duplex && way.direction == Direction::Up;
+        if varies(plan, way) && !is_shared {
+            let both = over(&way.rows, &|then, now, s| capacity(then, now) * 8e-6 / s);
+            let name = format!("{}, both directions", way.access);
+            varying.series.push(if way.is_half_duplex { Series { name, ..both } } else { both });
         }
-        used.series.push(over(&|then, now, _| 100.0 * carried(then, now) / capacity(then, now)));
+        used.series.push(over(&way.rows, &|then, now, _| {
+            100.0 * carried(then, now) / capacity(then, now)
+        }));
         // What waits now, at the rate of the last two seconds.
-        waits
-            .series
-            .push(over(&|then, now, s| 1e3 * now.queue_bytes as f64 * s / capacity(then, now)));
+        waits.series.push(over(&left_by_other(way, output), &|then, now, s| {
+            1e3 * now.queue_bytes as f64 * s / capacity(then, now)
+        }));
     }
     let mut panels = vec![varying, used];
     if has_air {
@@ -141,6 +155,27 @@ fn links(plan: &Plan, output: &RunOutput, stations: &[Option<String>]) -> Vec<Pa
     }
     panels.retain(|panel| !panel.series.is_empty());
     panels
+}
+
+/// The samples of a way; of a half-duplex link with what the other direction left of the capacity, no
+/// less than half of it.
+fn left_by_other<'a>(way: &'a DirectionOutput, output: &RunOutput) -> Cow<'a, [LinkSampleRow]> {
+    let is_other = |of: &&DirectionOutput| of.access == way.access && of.direction != way.direction;
+    let Some(other) = output.ways.iter().find(is_other).filter(|_| way.is_half_duplex) else {
+        return Cow::Borrowed(&way.rows);
+    };
+    let mut rows = way.rows.clone();
+    let mut left = 0.0;
+    for (i, row) in rows.iter_mut().enumerate().skip(1) {
+        let more = way.rows[i].capacity_bytes - way.rows[i - 1].capacity_bytes;
+        let taken = match (other.rows.get(i - 1), other.rows.get(i)) {
+            (Some(then), Some(now)) => (now.carried_bytes - then.carried_bytes) as f64,
+            _ => 0.0,
+        };
+        left += (more - taken).max(more / 2.0);
+        row.capacity_bytes = left;
+    }
+    Cow::Owned(rows)
 }
 
 /// The name of a way, for people.

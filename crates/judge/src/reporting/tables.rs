@@ -3,6 +3,7 @@
 use airlane_report::model::{Better, Cell, Column, Table};
 
 use super::words::plural;
+use airlane_scenario::Access;
 use airlane_sim::Results;
 use airlane_sim::Samples;
 use airlane_sim::workload::{Headline, InSweep, RunResult, traffic_of};
@@ -129,6 +130,11 @@ pub(super) fn by_access(results: &Results<'_>) -> Option<Table> {
     columns.extend(figures.iter().map(|f| Column { better: None, ..f.column.clone() }));
     let mut table = Table::new("By access", columns);
     table.note = format!("{} Down is towards the hosts.", over(results));
+    if results.plan.scenario.network.accesses.iter().any(Access::is_half_duplex) {
+        table.note.push_str(
+            " The directions of a half-duplex link share one capacity: their use adds up.",
+        );
+    }
     for (n, way) in first.ways.iter().enumerate() {
         for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
             let label = way.name.replace('.', ", ");

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::tables::headlines;
+use airlane_net::Direction;
 use airlane_scenario::Access;
 use airlane_sim::Results;
 use airlane_sim::workload::{Headline, RunResult};
@@ -27,6 +28,7 @@ pub(super) fn table(results: &Results<'_>) -> String {
     lines[0].extend(figures.iter().map(|(heading, _)| (*heading).to_owned()));
     lines[0].extend(accesses.iter().map(|access| match access.is_air() {
         true => format!("{} air", access.name),
+        false if access.is_half_duplex() => format!("{} use", access.name),
         false => format!("{} down use", access.name),
     }));
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
@@ -50,11 +52,15 @@ fn has_ways(results: &Results<'_>, access: &Access) -> bool {
     !access.is_air() || results.all().any(|(_, run)| used(run, access).is_some())
 }
 
-/// The use of a link's way down, or the share of the air of all stations of an access, both ways, %.
+/// The use of a link's way down, of a half-duplex link's both ways together, or the share of the air of all stations of an access, both ways, %.
 fn used(run: &RunResult, access: &Access) -> Option<f64> {
     if !access.is_air() {
-        let way = run.ways.iter().find(|w| w.name == format!("{}.down", access.name))?;
-        return Some(way.figures.value("link_utilisation")? * 100.0);
+        let of = |direction: Direction| {
+            let name = format!("{}.{}", access.name, direction.name());
+            run.ways.iter().find(|way| way.name == name)?.figures.value("link_utilisation")
+        };
+        let up = if access.is_half_duplex() { of(Direction::Up)? } else { 0.0 };
+        return Some((of(Direction::Down)? + up) * 100.0);
     }
     let is_of = |name: &str| match name.strip_prefix(&access.name) {
         // Behind the name of the access the number of the station, from the second on.

@@ -8,8 +8,8 @@ use airlane_net::air::{Motion, Signal};
 use airlane_wifi::{Format, Position};
 
 use airlane_scenario::{
-    AccessKind, Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme, SchemeQueue,
-    TraceFrom, Way,
+    Access, AccessKind, Capacity, Discipline, Loss, Network, Queue, QueueLimit, Scheme,
+    SchemeQueue, TraceFrom,
 };
 
 /// A scheme's name with a capital, or in capitals if it is an abbreviation.
@@ -81,6 +81,7 @@ pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
     match (capacity, traces) {
         (Capacity::Constant(rate), _) => mbps(rate.as_f64()),
         (Capacity::Air, _) => "what the air leaves".to_owned(),
+        (Capacity::Shared, _) => "the capacity of the way down, in turns with it".to_owned(),
         (Capacity::Steps(steps), _) => {
             let steps: Vec<String> = steps
                 .iter()
@@ -98,6 +99,20 @@ pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
                 many => format!("{how}: {} traces", many.len()),
             }
         }
+    }
+}
+
+/// What a direction of an access carries; of a half-duplex one the way down says that it is for both.
+pub(super) fn carries(access: &Access, direction: Direction, traces: &[&str]) -> String {
+    let capacity = capacity(&access.way(direction).capacity, traces);
+    match (&access.kind, direction) {
+        (AccessKind::HalfDuplex { per_host: true, .. }, Direction::Down) => {
+            format!("{capacity} for both directions together, of each host")
+        }
+        (AccessKind::HalfDuplex { .. }, Direction::Down) => {
+            format!("{capacity} for both directions together")
+        }
+        _ => capacity,
     }
 }
 
@@ -129,7 +144,7 @@ pub(super) fn air(kind: &AccessKind) -> Option<String> {
             };
             Some(format!("{signal}{rate}"))
         }
-        AccessKind::Link(_) | AccessKind::Cell(_) => None,
+        AccessKind::Link(_) | AccessKind::Cell(_) | AccessKind::HalfDuplex { .. } => None,
     }
 }
 
@@ -170,8 +185,9 @@ pub(super) fn loss(loss: &Loss) -> String {
 }
 
 /// Everything about one direction of an access, in one line.
-pub(super) fn way(way: &Way, traces: &[&str]) -> String {
-    let mut parts = vec![capacity(&way.capacity, traces), queue(&way.queue)];
+pub(super) fn way(access: &Access, direction: Direction, traces: &[&str]) -> String {
+    let way = access.way(direction);
+    let mut parts = vec![carries(access, direction, traces), queue(&way.queue)];
     if !way.delay.is_zero() {
         parts.push(format!("{} on the way", ms(way.delay)));
     }

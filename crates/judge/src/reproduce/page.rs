@@ -87,6 +87,7 @@ fn capacity(experiment: &Experiment<'_>) -> String {
         Capacity::Constant(rate) => format!("{} Mbit/s", rate.bps() as f64 / 1e6),
         Capacity::Steps(_) => "in steps".to_owned(),
         Capacity::Air => "802.11".to_owned(),
+        Capacity::Shared => "half-duplex".to_owned(),
         Capacity::Trace(_) => {
             let cases = &experiment.plan.cases;
             let names: BTreeSet<&str> =

@@ -12,6 +12,7 @@ mod ecn;
 mod equilibria;
 mod execute;
 mod grid;
+mod half_duplex;
 mod live;
 mod loops;
 mod motivation;

@@ -12,9 +12,9 @@ use airlane_net::{
 use proptest::prelude::*;
 
 /// When, which way, how large.
-type Train = Vec<(Time, Direction, usize)>;
+pub type Train = Vec<(Time, Direction, usize)>;
 /// When, which way, tag, payload bytes.
-type Arrivals = Vec<(Time, Direction, u32, usize)>;
+pub type Arrivals = Vec<(Time, Direction, u32, usize)>;
 
 fn push(engine: &mut Engine, at: Time, direction: Direction, tag: u32, payload: &[u8]) -> Time {
     let class = Ecn::Ect0.into();
@@ -31,7 +31,7 @@ fn drain(engine: &mut Engine, now: Time, into: &mut Arrivals) {
 }
 
 /// Sends a train, polling at every event (`late` false) or only when the next packet is sent.
-fn run(spec: &LinkSpec, train: &Train, late: bool) -> (Arrivals, Engine) {
+pub fn run(spec: &LinkSpec, train: &Train, late: bool) -> (Arrivals, Engine) {
     let mut engine = Engine::new(spec);
     let mut arrivals = Arrivals::new();
     let payload = vec![7; 65_000];
@@ -47,11 +47,11 @@ fn run(spec: &LinkSpec, train: &Train, late: bool) -> (Arrivals, Engine) {
     (arrivals, engine)
 }
 
-fn of(arrivals: &Arrivals, direction: Direction) -> Arrivals {
+pub fn of(arrivals: &Arrivals, direction: Direction) -> Arrivals {
     arrivals.iter().filter(|a| a.1 == direction).copied().collect()
 }
 
-fn train() -> impl Strategy<Value = Train> {
+pub fn train() -> impl Strategy<Value = Train> {
     let packet = (0_u64..3_000_000, any::<bool>(), 0_usize..3_000);
     proptest::collection::vec(packet, 0..150).prop_map(|packets| {
         let mut at = 0;
@@ -64,7 +64,7 @@ fn train() -> impl Strategy<Value = Train> {
     })
 }
 
-fn way() -> impl Strategy<Value = Way> {
+pub fn way() -> impl Strategy<Value = Way> {
     let limit = prop_oneof![
         (1_usize..40).prop_map(Limit::Packets),
         (3_100_u64..60_000).prop_map(Limit::Bytes),

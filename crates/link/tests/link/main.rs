@@ -3,6 +3,7 @@
 mod clients;
 mod common;
 mod engine;
+mod half_duplex;
 mod ip;
 mod segments;
 mod settings;

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::{DropReason, Rate, Seed};
-use airlane_link::{Link, LinkConfig, LinkError, LinkSpec, Mode, Reason, TunEnd, TunSpec, Way};
+use airlane_link::{
+    Link, LinkConfig, LinkError, LinkSpec, Mode, Reason, TunEnd, TunSpec, Way, WayTotals,
+};
 use airlane_net::{Limit, QueueSpec};
 use proptest::prelude::*;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -107,6 +109,25 @@ fn tcp_crosses_a_link_with_delay_and_loss() {
     for name in names("tcp") {
         assert!(!Path::new("/run/netns").join(name).exists(), "what was made is removed");
     }
+}
+
+#[test]
+fn tcp_crosses_a_half_duplex_pair() {
+    let way = Way {
+        delay: Duration::from_millis(2),
+        ..Way::new(Rate::from_mbps(100.0), QueueSpec::DropTail(Limit::Packets(100)))
+    };
+    let link = LinkSpec { half_duplex: true, ..LinkSpec::new(way.clone(), way, Seed(1)) };
+    let Some(mut link) = start(&request(link, "half", ["10.77.4.1/24", "10.77.4.2/24"])) else {
+        return;
+    };
+    tcp("half", addr("10.77.4.2:5000"), 500_000);
+    let totals = totals_when(&mut link, "the last packets", |t| t.up.held.0 + t.down.held.0 == 0);
+    conserves(&totals);
+    let used = |way: &WayTotals| way.link.report().utilisation;
+    assert!(used(&totals.up) > 0.0 && used(&totals.down) > 0.0);
+    assert!(used(&totals.up) + used(&totals.down) <= 1.0);
+    link.stop().expect("stops");
 }
 
 #[test]

@@ -293,6 +293,19 @@ impl Network {
         self.nodes[node.0 as usize].node.link_stats(port, now)
     }
 
+    /// The nodes on the route from one address to another and their ports, in order; none without a
+    /// route.
+    pub fn nodes_between(&self, src: IpAddr, dst: IpAddr) -> Vec<(NodeId, Port)> {
+        let ends = self.interface(src).zip(self.interface(dst));
+        let route = ends.and_then(|(from, to)| self.table.get(from, to));
+        let legs = route.map_or(&[] as &[Leg], |route| &self.routes[route as usize].legs);
+        let node = |leg: &Leg| match *leg {
+            Leg::Node(node, port) => Some((NodeId(node), port)),
+            Leg::Lane(_) => None,
+        };
+        legs.iter().filter_map(node).collect()
+    }
+
     /// What went through the network as a whole: sent, delivered, dropped anywhere, on the way.
     pub fn counters(&self) -> Counters {
         let on_the_way = self.lanes.iter().flat_map(|l| &l.travelling).map(|t| &t.packet);

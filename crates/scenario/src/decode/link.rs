@@ -16,6 +16,19 @@ use crate::words;
 
 /// Keys of which a way has one: its capacity.
 const CAPACITIES: [&str; 4] = ["rate_bps", "trace", "generator", "steps"];
+/// Keys of a capacity: those, and what belongs to a trace.
+pub(crate) const CAPACITY_KEYS: [&str; 10] = [
+    "rate_bps",
+    "trace",
+    "generator",
+    "generator_outages",
+    "trace_mean_bps",
+    "trace_column",
+    "trace_scale",
+    "trace_offset_s",
+    "trace_fading",
+    "steps",
+];
 const PROBABILITY: Range = range(0.0, 1.0, "0.01");
 
 #[derive(Clone, Copy, PartialEq)]
@@ -111,7 +124,7 @@ pub(super) fn settings(r: &mut Reader<'_>) -> Link {
     Link { down, up }
 }
 
-fn setting_way(r: &mut Reader<'_>, capacity: Capacity, limit: QueueLimit) -> Way {
+pub(super) fn setting_way(r: &mut Reader<'_>, capacity: Capacity, limit: QueueLimit) -> Way {
     let way = way(r, capacity, |r| queue(r, limit));
     let rtt =
         r.time_or_none("rtt_s", range(0.0, 60.0, "0.02"), NONE, "Twice the delay of this way.");
@@ -121,7 +134,7 @@ fn setting_way(r: &mut Reader<'_>, capacity: Capacity, limit: QueueLimit) -> Way
     Way { delay: rtt.map_or(way.delay, |rtt| rtt / 2), ..way }
 }
 
-fn way(
+pub(super) fn way(
     r: &mut Reader<'_>,
     capacity: Capacity,
     queue: impl FnOnce(&mut Reader<'_>) -> Queue,
@@ -149,7 +162,7 @@ fn impairments(r: &mut Reader<'_>) -> (Option<Loss>, Duration) {
 }
 
 /// What a way carries; one that says nothing carries `default`.
-fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
+pub(super) fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
     let or = default.map_or_else(|| NONE.to_owned(), |rate| plain(rate.as_f64()));
     let rate = r.rate_or_none("rate_bps", RATE, &or, "A capacity that never changes.");
     let file = r.text_or_none(

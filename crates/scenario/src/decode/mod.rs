@@ -1,5 +1,6 @@
 //! Every key of a scenario, defined once: its meaning, bounds and default.
 
+mod half_duplex;
 mod link;
 mod network;
 mod scheme;
@@ -23,6 +24,7 @@ use crate::words;
 use network::network;
 use scheme::scheme;
 
+pub(super) use link::CAPACITY_KEYS;
 pub use network::at;
 pub use scheme::control;
 
@@ -66,10 +68,11 @@ fn empty() -> Node {
     Node::table(Origin::Line(1))
 }
 
-/// The link that settings of the command line say.
-pub(super) fn of_settings(root: &Node) -> Result<Link, InputError> {
+/// The link that settings of the command line say; `half_duplex`: one capacity for both directions.
+pub(super) fn of_settings(root: &Node, half_duplex: bool) -> Result<Link, InputError> {
     let notes = Notes::default();
-    let link = Reader::all(root, &notes, link::settings);
+    let read = if half_duplex { half_duplex::settings } else { link::settings };
+    let link = Reader::all(root, &notes, read);
     match notes.first_error() {
         Some(error) => Err(error),
         None => Ok(link),

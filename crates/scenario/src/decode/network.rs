@@ -2,24 +2,26 @@
 
 use std::time::Duration;
 
+use super::super::bounds::Word;
 use super::super::reader::{NONE, Reader};
 use super::super::suggest;
 use super::super::types::*;
 use super::link::{DOWN_LIMIT, link, links, queue};
-use super::{RTT, wifi};
+use super::{RTT, half_duplex, wifi};
 use crate::words;
 
 #[derive(Clone, Copy, PartialEq)]
 enum AccessWord {
     Link,
     Cell,
+    HalfDuplex,
     Wifi,
     Station,
 }
 
 words! {
-    AccessWord: "link" => Self::Link, "cell" => Self::Cell, "wifi" => Self::Wifi,
-        "station" => Self::Station;
+    AccessWord: "link" => Self::Link, "cell" => Self::Cell,
+        "half_duplex" => Self::HalfDuplex, "wifi" => Self::Wifi, "station" => Self::Station;
 }
 
 /// The name of the access that `[link]` is short for.
@@ -172,21 +174,28 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
         r.fail("name", "missing", "expected a name, such as \"home\"");
     }
     let doc = "What it is: a link whose directions share nothing; a cell in which each host has such a \
-               link with a queue of its own; a WiFi, on which each host is a station; or stations of \
+               link with a queue of its own; a half-duplex link, whose directions take turns on one \
+               capacity; a WiFi, on which each host is a station; or stations of \
                another kind of the WiFi that it is behind ([the air](../design/air.md)).";
-    let kind = r.word("kind", AccessWord::Link, doc);
+    let word = r.word("kind", AccessWord::Link, doc);
     let behind =
         r.name_or_none("behind", NONE, "The access that lies between this one and the core.");
-    let (wifi, station) = match kind {
+    let (wifi, station) = match word {
         AccessWord::Wifi => (Some(r.section("wifi", WIFI, wifi::wifi)), None),
         AccessWord::Station => (None, Some(r.section("station", STATION, wifi::station))),
-        AccessWord::Link | AccessWord::Cell if r.is_listing() => (
-            r.table("wifi", NONE, WIFI, wifi::wifi),
-            r.table("station", NONE, STATION, wifi::station),
-        ),
-        AccessWord::Link | AccessWord::Cell => (None, None),
+        _ if r.is_listing() => {
+            half_duplex::own_keys(r, None);
+            (
+                r.table("wifi", NONE, WIFI, wifi::wifi),
+                r.table("station", NONE, STATION, wifi::station),
+            )
+        }
+        AccessWord::Link | AccessWord::Cell | AccessWord::HalfDuplex => (None, None),
     };
-    let kind = match (kind, wifi, station) {
+    if word != AccessWord::HalfDuplex {
+        half_duplex::refuse_own_keys(r, word.word());
+    }
+    let kind = match (word, wifi, station) {
         (AccessWord::Wifi, Some(wifi), _) => AccessKind::Wifi(Box::new(wifi)),
         (AccessWord::Station, _, Some((station, up))) => {
             // The queue at the access point is the access point's.
@@ -194,6 +203,7 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
             AccessKind::Station { station, link }
         }
         (AccessWord::Cell, ..) => AccessKind::Cell(links(r)),
+        (AccessWord::HalfDuplex, ..) => half_duplex::half_duplex(r),
         _ => AccessKind::Link(links(r)),
     };
     let name = name.unwrap_or_default();

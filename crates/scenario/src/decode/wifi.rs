@@ -301,7 +301,7 @@ pub(super) fn check(r: &Reader<'_>, accesses: &[Access]) {
         let station = match &access.kind {
             AccessKind::Wifi(wifi) => &wifi.station,
             AccessKind::Station { station, .. } => station,
-            AccessKind::Link(_) | AccessKind::Cell(_) => continue,
+            AccessKind::Link(_) | AccessKind::Cell(_) | AccessKind::HalfDuplex { .. } => continue,
         };
         if let Some((mcs, streams)) = station.mcs {
             let Wifi { format, width, guard, .. } = **wifi;

@@ -43,6 +43,13 @@ pub enum AccessKind {
     Link(Link),
     /// A cell: each host on it has such a link, with a queue of its own.
     Cell(Link),
+    /// A half-duplex link: both directions take turns on the capacity of the way down.
+    HalfDuplex {
+        /// Its directions; the capacity of the way up is [`Capacity::Shared`].
+        link: Link,
+        /// Each host has such a link of its own; otherwise all hosts share one.
+        per_host: bool,
+    },
     /// An access point of 802.11, with hosts on it as stations.
     Wifi(Box<Wifi>),
     /// Stations of another kind of the access point that it lies behind.
@@ -79,11 +86,11 @@ pub struct Way {
 }
 
 impl Network {
-    /// The way down of the only access. `None` if there are several, or if it is air: there each station
-    /// has ways of its own.
+    /// The way down of the only access. `None` if there are several, if it is air, where each station
+    /// has ways of its own, or if it is half-duplex: there neither way alone is the bottleneck.
     pub fn bottleneck(&self) -> Option<&Way> {
         match self.accesses.as_slice() {
-            [Access { kind: AccessKind::Wifi(_), .. }] => None,
+            [Access { kind: AccessKind::Wifi(_) | AccessKind::HalfDuplex { .. }, .. }] => None,
             [access] => Some(access.way(Direction::Down)),
             _ => None,
         }
@@ -127,10 +134,17 @@ impl Access {
         matches!(self.kind, AccessKind::Wifi(_) | AccessKind::Station { .. })
     }
 
+    /// Whether both directions share one capacity.
+    pub fn is_half_duplex(&self) -> bool {
+        matches!(self.kind, AccessKind::HalfDuplex { .. })
+    }
+
     /// One of its directions.
     pub fn way(&self, direction: Direction) -> &Way {
         let link = match &self.kind {
-            AccessKind::Link(link) | AccessKind::Cell(link) => link,
+            AccessKind::Link(link)
+            | AccessKind::Cell(link)
+            | AccessKind::HalfDuplex { link, .. } => link,
             AccessKind::Wifi(wifi) => &wifi.link,
             AccessKind::Station { link, .. } => link,
         };
@@ -143,7 +157,9 @@ impl Access {
     /// One of its directions, to change it.
     pub fn way_mut(&mut self, direction: Direction) -> &mut Way {
         let link = match &mut self.kind {
-            AccessKind::Link(link) | AccessKind::Cell(link) => link,
+            AccessKind::Link(link)
+            | AccessKind::Cell(link)
+            | AccessKind::HalfDuplex { link, .. } => link,
             AccessKind::Wifi(wifi) => &mut wifi.link,
             AccessKind::Station { link, .. } => link,
         };
@@ -165,6 +181,8 @@ pub enum Capacity {
     Steps(Vec<RateStep>),
     /// What the air of a WiFi leaves.
     Air,
+    /// That of the way down: both directions of a half-duplex link share it.
+    Shared,
 }
 
 /// From `at` on, the link carries `rate`.

@@ -194,11 +194,12 @@ pub fn run(
     let series = network.take_series(ran_to);
     let ways = ways.into_iter().zip(charged).zip(before.into_iter().zip(after));
     let ways = ways.filter_map(|((way, charged), (before, after))| {
-        let (network::Measured { access, carrier, .. }, after) = (way, after?);
+        let (network::Measured { access, carrier, is_half_duplex, .. }, after) = (way, after?);
         let air = way_air(charged, if before.is_some() { settled } else { Time::ZERO });
         Some(DirectionOutput {
             access,
             direction: carrier.direction,
+            is_half_duplex,
             report: before.map_or_else(|| after.report(), |before| after.since(&before)),
             counters: network.node_counters(carrier.node, carrier.port),
             rows: output::link_rows(series.as_ref(), carrier),

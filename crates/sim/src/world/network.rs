@@ -8,7 +8,8 @@ use airlane_base::{InputError, Seed};
 use airlane_net::air::{Air, StationId};
 use airlane_net::link::Supply;
 use airlane_net::{
-    AccessId, Carrier, CellAccess, Direction, HostId, LinkAccess, Network, SendJitter, Topology,
+    AccessId, Carrier, CellAccess, Direction, HalfDuplexAccess, HostId, LinkAccess, Network,
+    SendJitter, Topology,
 };
 use rand::RngExt;
 
@@ -34,6 +35,8 @@ pub(super) struct Measured {
     pub(super) access: String,
     /// Where in the network.
     pub(super) carrier: Carrier,
+    /// Whether both directions of the access share one capacity.
+    pub(super) is_half_duplex: bool,
     /// The air that it is on, if it is one of a WiFi.
     pub(super) on_air: Option<OnAirDirection>,
 }
@@ -103,11 +106,12 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
                         place,
                     })
                 });
+            let is_half_duplex = access.is_half_duplex();
             let access = match carrier.user {
                 0 => access.name.clone(),
                 user => format!("{}.{}", access.name, user + 1),
             };
-            Measured { access, carrier, on_air }
+            Measured { access, carrier, is_half_duplex, on_air }
         };
         topology.carriers(*id).into_iter().map(measured).collect::<Vec<_>>()
     });
@@ -157,6 +161,13 @@ fn add_access(
     let kind = match &access.kind {
         AccessKind::Link(_) => airlane_net::Access::Link(link()?),
         AccessKind::Cell(_) => airlane_net::Access::Cell(CellAccess { user: link()? }),
+        AccessKind::HalfDuplex { per_host, .. } => {
+            let link = half_duplex(plan, key, seed, (number, access))?;
+            airlane_net::Access::HalfDuplex(Box::new(HalfDuplexAccess {
+                per_host: *per_host,
+                ..link
+            }))
+        }
         AccessKind::Wifi(wifi) => {
             let down = &queue_of(plan, key, (number, access), Direction::Down);
             let rtt = plan.scenario.network.rtt_at(number);
@@ -186,6 +197,23 @@ fn way(
     Ok(access.way(direction).realised(queue, supply, rtt))
 }
 
+/// A half-duplex access as the network has it, shared by all of its hosts.
+fn half_duplex(
+    plan: &Plan,
+    key: RunKey,
+    seed: Seed,
+    (number, access): (usize, &Access),
+) -> Result<HalfDuplexAccess, InputError> {
+    let (supply, offset) = supply(plan, key, seed, (number, access), Direction::Down)?;
+    let (mean, rtt) = (supply.mean(), plan.scenario.network.rtt_at(number));
+    let way = |direction| {
+        let queue = queue_of(plan, key, (number, access), direction);
+        access.way(direction).realised_in_turns(queue, mean, rtt)
+    };
+    let (down, up) = (way(Direction::Down), way(Direction::Up));
+    Ok(HalfDuplexAccess { offset, ..HalfDuplexAccess::new(supply, down, up) })
+}
+
 /// The queue of a way under a scheme.
 fn queue_of<'a>(
     plan: &'a Plan,
@@ -208,6 +236,7 @@ pub(super) fn supply(
 ) -> Result<(Supply, Duration), InputError> {
     let at = |key: &str| match access.is_short_form {
         true => format!("link.{key}"),
+        false if access.is_half_duplex() => format!("access.{number}.{key}"),
         false => format!("access.{number}.{}.{key}", direction.name()),
     };
     match &access.way(direction).capacity {
@@ -220,6 +249,10 @@ pub(super) fn supply(
             let found =
                 format!("the air of \"{}\" is no capacity that is known beforehand", access.name);
             Err(InputError::new(found, "expected a link or a cell"))
+        }
+        Capacity::Shared => {
+            let found = format!("\"{}\" has no capacity of its own upwards", access.name);
+            Err(InputError::new(found, "expected its way down, whose capacity is that of both"))
         }
         Capacity::Trace(source) => {
             let Some(trace) = plan.cases[key.case].traces.get(&(number, direction)) else {

@@ -32,11 +32,12 @@ pub struct RunOutput {
 }
 
 impl RunOutput {
-    /// The way down of the only access. `None` if there are several, if it is air, or if it was not
-    /// measured.
+    /// The way down of the only access. `None` if there are several, if it is air or half-duplex, or if
+    /// it was not measured.
     pub fn bottleneck(&self) -> Option<&DirectionOutput> {
         let mut down = self.ways.iter().filter(|way| way.direction == Direction::Down);
-        down.next().filter(|way| down.next().is_none() && way.air.is_none())
+        let only = down.next().filter(|_| down.next().is_none());
+        only.filter(|way| way.air.is_none() && !way.is_half_duplex)
     }
 }
 
@@ -47,6 +48,8 @@ pub struct DirectionOutput {
     pub access: String,
     /// The direction.
     pub direction: Direction,
+    /// Whether its capacity is that of both directions of its access, whose use adds up.
+    pub is_half_duplex: bool,
     /// What it carried, from [`Options::settle`](super::Options) to the end.
     pub report: LinkReport,
     /// What went through it.

@@ -85,6 +85,12 @@ fn oracle(scheme: &Scheme, transfers: &Transfers, scenario: &Scenario) -> Result
         ));
     }
     let access = &scenario.network.accesses[transfer.at[0]];
+    if access.is_half_duplex() {
+        let found = format!("\"{}\" is half-duplex", access.name);
+        let expected = "expected a link whose way down is its own: acknowledgements take a part of \
+                        this one";
+        return Err(refused(scheme, found, expected));
+    }
     let way = access.way(Direction::Down);
     if access.behind.is_some() || way.loss.is_some() || !way.jitter.is_zero() {
         let found = format!("\"{}\" has more than a delay in front of its queue", access.name);

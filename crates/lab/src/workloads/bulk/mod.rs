@@ -63,6 +63,7 @@ impl Workload for Bulk {
         &[
             ("bulk", include_str!("../../../../../scenarios/bulk.toml")),
             ("chain", include_str!("../../../../../scenarios/chain.toml")),
+            ("half-duplex", include_str!("../../../../../scenarios/half-duplex.toml")),
             ("motivation", include_str!("../../../../../scenarios/motivation.toml")),
             ("two-radios", include_str!("../../../../../scenarios/two-radios.toml")),
             ("wifi", include_str!("../../../../../scenarios/wifi.toml")),

@@ -35,6 +35,10 @@ pub(super) fn curves(traffic: &Transfers, results: &Results<'_>) -> Vec<XyGroup>
     if users != 1 || scenario.network.accesses[*access].behind.is_some() {
         return Vec::new();
     }
+    let name = match scenario.network.accesses[*access].is_half_duplex() {
+        true => "link, both directions",
+        false => "link",
+    };
     let core = transfer.rtt.unwrap_or(scenario.network.rtt);
     let rtt = scenario.network.rtt_at(*access) - scenario.network.rtt + core;
     let mut throughput = group(
@@ -54,7 +58,7 @@ pub(super) fn curves(traffic: &Transfers, results: &Results<'_>) -> Vec<XyGroup>
         let Some(actor) = run.of(NAME).next() else { continue };
         let Ok(link) = OracleLink::of(results.plan, key, *access, core) else { continue };
         let chart = |lines| XyChart { title: scheme.title.clone(), lines, ..XyChart::default() };
-        throughput.charts.push(chart(vec![capacity(actor, &link), rate(actor)]));
+        throughput.charts.push(chart(vec![capacity(name, actor, &link), rate(actor)]));
         waits.charts.push(chart(vec![wait(actor, rtt)]));
     }
     let groups = [throughput, waits].into_iter();
@@ -81,9 +85,9 @@ fn line(name: &str, actor: &ActorResult, of: impl Fn(usize, f64, f64) -> f64) ->
     XyLine { name: name.to_owned(), x, y }
 }
 
-fn capacity(actor: &ActorResult, link: &OracleLink) -> XyLine {
+fn capacity(name: &str, actor: &ActorResult, link: &OracleLink) -> XyLine {
     let bytes = |s: f64| link.bytes_until(Time::ZERO + Duration::from_secs_f64(s));
-    line("link", actor, |_, from, to| (bytes(to) - bytes(from)) * 8e-6 / (to - from))
+    line(name, actor, |_, from, to| (bytes(to) - bytes(from)) * 8e-6 / (to - from))
 }
 
 fn rate(actor: &ActorResult) -> XyLine {
