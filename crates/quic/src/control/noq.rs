@@ -26,6 +26,11 @@
 //!   new path is validated, and returns to it if validation fails. Each adapter is therefore one
 //!   path of the [`SendState`], which is closed when noq drops the adapter. noq does not report
 //!   acknowledgements of packets sent on a path that it has left.
+//! - **Acknowledgements behind a full window.** While data waits for the window or the pacer, noq sends no
+//!   acknowledgements either, though these are not congestion-controlled (RFC 9002, section 7). Two ends that both
+//!   send, and whose windows are full after an outage, would wait for each other until a probe timeout, which may
+//!   have grown to many seconds. So where the peer has waited for 25 ms (RFC 9000, section 18.2), one
+//!   packet is let through, which carries the acknowledgement.
 //! - **Marks** (ECN-CE) come as congestion events, of any packet number space and without the
 //!   number of packets.
 //!
@@ -81,6 +86,10 @@ impl congestion::ControllerFactory for Factory {
     }
 }
 
+/// Longest time that a peer waits for an acknowledgement while data waits for window or pacer: the default of
+/// max_ack_delay (RFC 9000, section 18.2).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
 /// Stands for "none" in the atomics with times.
 const NONE: u64 = u64::MAX;
 
@@ -113,6 +122,9 @@ pub(crate) struct Shared {
     /// Since when data waits to be sent, in nanoseconds: when noq first read the window after data
     /// was sent last. [`NONE`] if it has not.
     waiting_since: AtomicU64,
+    /// Since when the peer waits for an acknowledgement: when a packet that asks for one was received first
+    /// after a datagram was sent last, in nanoseconds. [`NONE`] if it does not.
+    ack_owed_since: AtomicU64,
     /// Datagrams received with the mark (ECN-CE).
     marks: AtomicU64,
     /// The connection, which handles wake after a signal.
@@ -136,6 +148,7 @@ impl Shared {
             gate: AtomicU64::new(0),
             wake: AtomicU64::new(NONE),
             waiting_since: AtomicU64::new(NONE),
+            ack_owed_since: AtomicU64::new(NONE),
             marks: AtomicU64::new(0),
             link: OnceLock::new(),
         }
@@ -200,6 +213,31 @@ impl Shared {
 
     pub(super) fn marks(&self) -> u64 {
         self.marks.load(Ordering::Relaxed)
+    }
+
+    /// Packets were received: notes if the peer waits for an acknowledgement.
+    pub(crate) fn on_received(&self) {
+        if self.seal.take_asks_for_ack() && self.ack_owed_since.load(Ordering::Relaxed) == NONE {
+            self.ack_owed_since.store(self.clock.last().as_nanos(), Ordering::Relaxed);
+        }
+    }
+
+    /// A datagram was made, which carries the acknowledgement that the peer waits for; or none can be made.
+    pub(crate) fn ack_is_sent(&self) {
+        self.ack_owed_since.store(NONE, Ordering::Relaxed);
+    }
+
+    /// When the peer will have waited too long for an acknowledgement that data which waits holds back.
+    pub(crate) fn ack_deadline(&self) -> Option<Time> {
+        let since = self.ack_owed_since.load(Ordering::Relaxed);
+        let is_held = self.waiting_since.load(Ordering::Relaxed) != NONE;
+        (since != NONE && is_held).then(|| Time::from_nanos(since) + MAX_ACK_DELAY)
+    }
+
+    /// Whether the peer has waited too long for an acknowledgement: a packet may leave whatever window and
+    /// pacer say.
+    pub(crate) fn has_overdue_ack(&self) -> bool {
+        self.ack_deadline().is_some_and(|at| at <= self.clock.last())
     }
 
     /// The driver begins a turn: a run of packets that it may send now.
@@ -392,6 +430,9 @@ impl congestion::Controller for Adapter {
 
     fn window(&self) -> u64 {
         self.shared.note_waiting();
+        if self.shared.has_overdue_ack() {
+            return u64::MAX;
+        }
         if self.shared.pacer_holds() { 0 } else { self.shared.window() }
     }
 

@@ -1,4 +1,5 @@
-//! Telling 1-RTT packets from others, and that a client has received what was sent to it.
+//! Telling 1-RTT packets from others, that a client has received what was sent to it, and that the peer waits for an
+//! acknowledgement.
 //!
 //! noq reports packets to the congestion controller by number alone, and on its first path Initial,
 //! Handshake and 1-RTT packets are numbered separately from zero. The one place that knows the
@@ -24,6 +25,8 @@ pub(crate) struct Seal {
     last: AtomicU64,
     /// A Handshake packet of the peer was opened.
     has_opened_handshake: AtomicBool,
+    /// A 1-RTT packet of the peer that asks for an acknowledgement was opened since this was looked at.
+    asks_for_ack: AtomicBool,
 }
 
 impl Seal {
@@ -36,6 +39,12 @@ impl Seal {
     /// sent to its address (RFC 9000, section 8.1).
     pub(crate) fn has_opened_handshake(&self) -> bool {
         self.has_opened_handshake.load(Ordering::Relaxed)
+    }
+
+    /// Whether a 1-RTT packet of the peer that asks for an acknowledgement was opened since the last call.
+    pub(crate) fn take_asks_for_ack(&self) -> bool {
+        self.asks_for_ack.load(Ordering::Relaxed)
+            && self.asks_for_ack.swap(false, Ordering::Relaxed)
     }
 
     fn note(&self, one_rtt: bool, pn: u64) {
@@ -90,24 +99,23 @@ struct SealedSession {
 }
 
 impl SealedSession {
-    fn wrap(&self, key: Box<dyn PacketKey>, one_rtt: bool) -> Box<dyn PacketKey> {
-        let (seal, opens_handshake) = (self.seal.clone(), false);
-        Box::new(SealedKey { inner: key, seal, one_rtt, opens_handshake })
+    fn wrap(&self, key: Box<dyn PacketKey>, packets: Packets) -> Box<dyn PacketKey> {
+        Box::new(SealedKey { inner: key, seal: self.seal.clone(), packets })
     }
 
     fn wrap_pair(
         &self,
         pair: KeyPair<Box<dyn PacketKey>>,
-        one_rtt: bool,
+        packets: Packets,
     ) -> KeyPair<Box<dyn PacketKey>> {
-        KeyPair { local: self.wrap(pair.local, one_rtt), remote: pair.remote }
+        KeyPair { local: self.wrap(pair.local, packets), remote: self.wrap(pair.remote, packets) }
     }
 }
 
 impl Session for SealedSession {
     fn initial_keys(&self, dst_cid: ConnectionId, side: Side) -> Keys {
         let keys = self.inner.initial_keys(dst_cid, side);
-        Keys { header: keys.header, packet: self.wrap_pair(keys.packet, false) }
+        Keys { header: keys.header, packet: self.wrap_pair(keys.packet, Packets::Initial) }
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
@@ -141,18 +149,18 @@ impl Session for SealedSession {
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
         let keys = self.inner.write_handshake(buf)?;
         self.keys_given += 1;
-        let mut packet = self.wrap_pair(keys.packet, self.keys_given == 2);
-        if self.keys_given == 1 {
-            let (inner, seal) = (packet.remote, self.seal.clone());
-            let key = SealedKey { inner, seal, one_rtt: false, opens_handshake: true };
-            packet.remote = Box::new(key);
-        }
+        let packets = match self.keys_given {
+            1 => Packets::Handshake,
+            2 => Packets::OneRtt,
+            _ => Packets::Initial,
+        };
+        let packet = self.wrap_pair(keys.packet, packets);
         Some(Keys { header: keys.header, packet })
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
         let pair = self.inner.next_1rtt_keys()?;
-        Some(self.wrap_pair(pair, true))
+        Some(self.wrap_pair(pair, Packets::OneRtt))
     }
 
     fn is_valid_retry(&self, orig_dst_cid: ConnectionId, header: &[u8], payload: &[u8]) -> bool {
@@ -169,18 +177,24 @@ impl Session for SealedSession {
     }
 }
 
+/// Packets that a key protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Packets {
+    Initial,
+    Handshake,
+    OneRtt,
+}
+
 struct SealedKey {
     inner: Box<dyn PacketKey>,
     seal: Arc<Seal>,
-    one_rtt: bool,
-    /// It opens the peer's Handshake packets.
-    opens_handshake: bool,
+    packets: Packets,
 }
 
 impl PacketKey for SealedKey {
     fn encrypt(&self, path_id: PathId, packet: u64, buf: &mut [u8], header_len: usize) {
         self.inner.encrypt(path_id, packet, buf, header_len);
-        self.seal.note(self.one_rtt, packet);
+        self.seal.note(self.packets == Packets::OneRtt, packet);
     }
 
     fn decrypt(
@@ -191,8 +205,13 @@ impl PacketKey for SealedKey {
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
         self.inner.decrypt(path_id, packet, header, payload)?;
-        if self.opens_handshake {
-            self.seal.has_opened_handshake.store(true, Ordering::Relaxed);
+        match self.packets {
+            Packets::Initial => {}
+            Packets::Handshake => self.seal.has_opened_handshake.store(true, Ordering::Relaxed),
+            Packets::OneRtt if asks_for_ack(payload) => {
+                self.seal.asks_for_ack.store(true, Ordering::Relaxed);
+            }
+            Packets::OneRtt => {}
         }
         Ok(())
     }
@@ -207,5 +226,76 @@ impl PacketKey for SealedKey {
 
     fn integrity_limit(&self) -> u64 {
         self.inner.integrity_limit()
+    }
+}
+
+/// Whether the frames of a packet ask for an acknowledgement: all but PADDING, ACK and CONNECTION_CLOSE do
+/// (RFC 9000, section 1.2). What is malformed does.
+fn asks_for_ack(mut frames: &[u8]) -> bool {
+    while let Some((kind, rest)) = frames.split_first() {
+        match kind {
+            0x00 => frames = rest,
+            0x02 | 0x03 => match skip_ack(rest, *kind == 0x03) {
+                Some(rest) => frames = rest,
+                None => return true,
+            },
+            0x1c | 0x1d => return false,
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// What follows an ACK frame (RFC 9000, section 19.3) of which the type was read; `None` if it is cut off.
+fn skip_ack(frame: &[u8], has_ecn: bool) -> Option<&[u8]> {
+    let (_largest, rest) = varint(frame)?;
+    let (_delay, rest) = varint(rest)?;
+    let (ranges, rest) = varint(rest)?;
+    // The first range, then a gap and a length for each other one.
+    let integers = ranges.checked_mul(2)?.checked_add(if has_ecn { 4 } else { 1 })?;
+    let mut rest = rest;
+    for _ in 0..integers {
+        (_, rest) = varint(rest)?;
+    }
+    Some(rest)
+}
+
+/// A variable-length integer (RFC 9000, section 16) and what follows it.
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let first = *bytes.first()?;
+    let length = 1_usize << (first >> 6);
+    let (integer, rest) = bytes.split_at_checked(length)?;
+    let value = integer.iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
+    Some((value & (u64::MAX >> (64 - 8 * length + 2)), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledgements_and_padding_ask_for_none() {
+        // Largest 5, delay 3, one range beside the first; with two bytes for the largest; with ECN counts.
+        let ack = [0x02, 5, 3, 1, 0, 1, 1];
+        let ecn = [0x03, 0x40, 0x05, 3, 0, 0, 1, 2, 3];
+        for frames in [&ack[..], &ecn, &[0, 0, 0], &[0x1c, 1, 2], &[]] {
+            assert!(!asks_for_ack(frames), "{frames:?}");
+            assert!(!asks_for_ack(&[frames, &[0, 0]].concat()) || frames.first() == Some(&0x1c));
+            assert!(asks_for_ack(&[&[0x01], frames].concat()), "a PING before {frames:?}");
+        }
+        assert!(asks_for_ack(&[&ack[..], &[0x08, 1, 2]].concat()));
+        assert!(asks_for_ack(&ecn[..4]), "cut off");
+        // As many ranges as there can be.
+        assert!(asks_for_ack(&[0x02, 5, 3, 0xff, 255, 255, 255, 255, 255, 255, 255, 0]));
+    }
+
+    #[test]
+    fn integers_have_four_lengths() {
+        assert_eq!(varint(&[37, 9]), Some((37, &[9][..])));
+        assert_eq!(varint(&[0x7b, 0xbd]), Some((15_293, &[][..])));
+        assert_eq!(varint(&[0x9d, 0x7f, 0x3e, 0x7d]), Some((494_878_333, &[][..])));
+        let eight = [0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c];
+        assert_eq!(varint(&eight), Some((151_288_809_941_952_652, &[][..])));
+        assert_eq!(varint(&eight[..7]), None);
     }
 }

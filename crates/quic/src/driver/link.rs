@@ -340,6 +340,7 @@ impl Link {
         for event in events {
             state.proto.handle_event(event);
         }
+        self.control.shared().on_received();
         state.enlist()
     }
 

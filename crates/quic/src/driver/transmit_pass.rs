@@ -85,12 +85,19 @@ impl TransmitPass<'_> {
         max: NonZeroUsize,
         buffer: &mut Vec<u8>,
     ) -> Option<Batch> {
+        let is_ack_overdue = self.link.control().shared().has_overdue_ack();
         let max = match self.unvalidated() {
             Some(unvalidated) if unvalidated.has_room() => NonZeroUsize::MIN,
             Some(_) => return None,
+            // One datagram is enough for an acknowledgement that is overdue.
+            None if is_ack_overdue => NonZeroUsize::MIN,
             None => max,
         };
-        let Some(to) = self.state.proto.poll_transmit(now, max, buffer) else {
+        let transmit = self.state.proto.poll_transmit(now, max, buffer);
+        if transmit.is_some() || is_ack_overdue {
+            self.link.control().shared().ack_is_sent();
+        }
+        let Some(to) = transmit else {
             self.state.emptied = now;
             return None;
         };
@@ -168,8 +175,9 @@ impl TransmitPass<'_> {
     pub(super) fn deadline(&mut self) -> Option<Time> {
         self.state.deadline = self.state.proto.poll_timeout();
         let timer = self.state.deadline.map(|at| self.link.clock.time(at));
-        let pacer = self.link.control().shared().wake();
-        timer.into_iter().chain(pacer).chain(self.handshake_deadline()).min()
+        let shared = self.link.control().shared();
+        let (pacer, ack) = (shared.wake(), shared.ack_deadline());
+        timer.into_iter().chain(pacer).chain(ack).chain(self.handshake_deadline()).min()
     }
 
     /// Ends the turn. Whoever waits for the connection, with more to send perhaps, has it next: the
