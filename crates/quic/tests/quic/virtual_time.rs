@@ -378,3 +378,38 @@ fn a_stream_that_the_peer_stopped_is_reset_with_the_peers_code() {
     };
     assert_eq!((resets(STOPPED), resets(OWN)), (1, 0));
 }
+
+/// Both ends send, and nothing arrives for ten seconds: then both windows are full. The acknowledgements of what
+/// arrives afterwards are not held back by them, or both ends would wait for a probe timeout of many seconds.
+#[test]
+fn ends_whose_windows_are_full_do_not_wait_for_each_other() {
+    for algorithm in [Algorithm::Cubic, Algorithm::Bbr] {
+        let (from, until) = (Time::from_millis(2_000), Time::from_millis(12_000));
+        let (link, seen) = Link::new(Rate::from_mbps(10.0), Duration::from_millis(10), 100_000);
+        let mut net = net(1, (link.holding(from, until), seen));
+        let (s, c) = (net.server.clone(), net.client.clone());
+        let (down, up) = net
+            .world
+            .run(async move {
+                let (_s, _c, to_server, to_client) =
+                    pair(&s, &c, SERVER_ADDR.into(), config(algorithm)).await.unwrap();
+                for (runtime, connection) in [(&c, &to_server), (&s, &to_client)] {
+                    let (to, from) = (connection.clone(), connection.clone());
+                    runtime.spawn("send", async move { drop(send_bulk(to, 1 << 30).await) });
+                    runtime.spawn("receive", async move { drop(recv_bulk(&from).await) });
+                }
+                let acked = || {
+                    let of = |c: &airlane_quic::Connection| c.control().stats().acked_bytes;
+                    (of(&to_client), of(&to_server))
+                };
+                c.sleep_until(until + Duration::from_millis(200)).await;
+                let before = acked();
+                c.sleep_until(until + Duration::from_millis(1_200)).await;
+                let after = acked();
+                to_server.close(0, "done");
+                (after.0 - before.0, after.1 - before.1)
+            })
+            .unwrap();
+        assert!(down > 500_000 && up > 100_000, "{algorithm}: {down} and {up} bytes in a second");
+    }
+}

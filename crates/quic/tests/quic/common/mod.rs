@@ -53,6 +53,8 @@ pub struct Link {
     mark_every: u64,
     /// Nothing that allows marks comes out as it went in.
     clears_ecn: bool,
+    /// What would arrive either way within this time arrives at its end.
+    held: (Time, Time),
     in_transit: VecDeque<(Time, Box<Packet>)>,
     up: VecDeque<(Time, Box<Packet>)>,
     seen: Arc<Mutex<Seen>>,
@@ -70,6 +72,7 @@ impl Link {
             narrow: (Time::FAR_FUTURE, 0),
             mark_every: u64::MAX,
             clears_ecn: false,
+            held: (Time::ZERO, Time::ZERO),
             in_transit: VecDeque::new(),
             up: VecDeque::new(),
             seen: seen.clone(),
@@ -90,6 +93,16 @@ impl Link {
     pub fn clearing_ecn(mut self) -> Self {
         self.clears_ecn = true;
         self
+    }
+
+    pub fn holding(mut self, from: Time, until: Time) -> Self {
+        self.held = (from, until);
+        self
+    }
+
+    /// When what would arrive at this time does.
+    fn arrival(&self, at: Time) -> Time {
+        if (self.held.0..self.held.1).contains(&at) { self.held.1 } else { at }
     }
 
     pub fn passing_at_most(mut self, payload_bytes: usize, from: Time) -> Self {
@@ -130,10 +143,12 @@ impl Fabric for Link {
                 return;
             }
             self.free_at = self.free_at.max(now) + self.rate.time_for(packet.ip_bytes().into());
-            self.in_transit.push_back((self.free_at + self.delay, packet));
+            let arrival = self.arrival(self.free_at + self.delay);
+            self.in_transit.push_back((arrival, packet));
         } else {
             seen.up_packets += 1;
-            self.up.push_back((now + self.delay, packet));
+            let arrival = self.arrival(now + self.delay);
+            self.up.push_back((arrival, packet));
         }
     }
 
