@@ -1,8 +1,8 @@
 //! What is refused, and how names and settings are read.
 
 use airlane_plum::{
-    Config, ContentBound, Exact, Floors, Problem, ProblemError, Qoe, QoeError, QoeFunction,
-    QoeTable, SolveError, Solver, TableError, UnknownQoe, Views,
+    Config, ContentBound, Exact, Floors, Multistart, Problem, ProblemError, Qoe, QoeError,
+    QoeFunction, QoeTable, Slsqp, SolveError, Solver, Structured, TableError, UnknownQoe, Views,
 };
 
 use crate::common::{concave, not_concave, pose};
@@ -14,7 +14,7 @@ fn refused(capacities: &[f64], config: &Config) -> ProblemError {
 #[test]
 fn capacities_that_are_no_rates_are_refused() {
     let config = Config::default();
-    for wrong in [f64::NAN, -1.0, f64::INFINITY, f64::NEG_INFINITY] {
+    for wrong in [f64::NAN, -1.0, 1e13, f64::INFINITY, f64::NEG_INFINITY] {
         let error = refused(&[1000.0, wrong], &config);
         assert!(matches!(error, ProblemError::Capacity { participant: 1, .. }), "{error}");
     }
@@ -39,6 +39,42 @@ fn settings_outside_their_interval_are_refused() {
         match refused(&[1000.0], &config) {
             ProblemError::Setting { name, .. } => assert_eq!(name, expected),
             other => panic!("{other}"),
+        }
+    }
+}
+
+/// Extremes that are accepted meet every solver; no number may become NaN, and nothing may panic.
+#[test]
+fn extreme_numbers_have_finite_solutions() {
+    let rates = [0.0, f64::MIN_POSITIVE, 1e-9, 1.0, 1e6, 1e12];
+    let qoe = concave().into_iter().chain(not_concave());
+    for (qoe, max_rate) in
+        qoe.flat_map(|q| [1e-3, 1.0, 30_000.0, 1e12].map(|max_rate| (q.clone(), max_rate)))
+    {
+        for views in [1e-6, 1.0, 1e9] {
+            for (content, server) in [
+                (ContentBound::Written, None),
+                (ContentBound::Relaxed, None),
+                (ContentBound::Written, Some(1e-9)),
+                (ContentBound::Relaxed, Some(1e9)),
+            ] {
+                let (views, qoe, rho) = (Views::Fixed(views), qoe.clone(), 0.3);
+                let config = Config { max_rate, views, rho, qoe, content, server, floors: None };
+                // Coefficients and tables may not suit this maximum rate.
+                let Ok(problem) = Problem::new(&rates, &config) else { continue };
+                let multistart = Multistart { random_starts: 2, ..Multistart::default() };
+                let solvers: [&dyn Solver; 4] =
+                    [&Structured::default(), &Exact, &Slsqp::default(), &multistart];
+                for solver in solvers {
+                    let Ok(solution) = solver.solve(&problem, None) else { continue };
+                    assert!(solution.score.utility.is_finite(), "{problem:?} {solution:?}");
+                    if solver.name() != "slsqp" {
+                        let excess = solution.violation(&problem);
+                        // Beside a capacity of 1e12 rounding alone is 1e-4.
+                        assert!(excess <= 1e-9 * max_rate.max(1e6), "{problem:?} {solution:?}");
+                    }
+                }
+            }
         }
     }
 }
