@@ -4,16 +4,17 @@ use super::config::{ContentBound, Floors, OptimiserConfig};
 use super::qoe::{QoeError, QoeFunction};
 use super::utility::{Score, Utility};
 
+/// Largest rate that is taken, kbit/s: arithmetic with it neither overflows nor drowns other rates.
+const MAX_KBPS: f64 = 1e12;
+
 /// Reason why a problem cannot be posed.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// No participants.
     #[error("a call needs a participant")]
     NoParticipants,
-    /// A capacity that is negative, infinite or not a number.
-    #[error(
-        "participant {participant} has the capacity {rate} kbit/s; it is finite and not negative"
-    )]
+    /// A capacity that is negative, above 1e12 kbit/s or not a number.
+    #[error("participant {participant} has the capacity {rate} kbit/s; it is in 0 to 1e12")]
     Capacity {
         /// Index of the participant.
         participant: usize,
@@ -70,25 +71,24 @@ impl Problem {
         if n == 0 {
             return Err(ProblemError::NoParticipants);
         }
-        let is_rate = |rate: f64| rate.is_finite() && rate >= 0.0;
+        let is_rate = |rate: f64| (0.0..=MAX_KBPS).contains(&rate);
         if let Some(participant) = capacities.iter().position(|&b| !is_rate(b)) {
             let rate = capacities[participant];
             return Err(ProblemError::Capacity { participant, rate });
         }
         let views = config.views.number(n);
-        let positive = "is finite and above 0";
-        let not_negative = "is finite and not negative";
+        let rate = "is in 0 to 1e12 kbit/s";
         let floors = config.floors.unwrap_or(Floors { min_down: 0.0, min_up: 0.0 });
         let server = config.server.unwrap_or(0.0);
-        for (name, value, holds, rule) in [
-            ("max_rate", config.max_rate, config.max_rate > 0.0, positive),
-            ("views", views, views > 0.0, positive),
-            ("rho", config.rho, (0.0..=1.0).contains(&config.rho), "is in 0 to 1"),
-            ("server", server, server >= 0.0, not_negative),
-            ("min_down", floors.min_down, floors.min_down >= 0.0, not_negative),
-            ("min_up", floors.min_up, floors.min_up >= 0.0, not_negative),
+        for (name, value, interval, rule) in [
+            ("max_rate", config.max_rate, 1e-3..=MAX_KBPS, "is in 0.001 to 1e12 kbit/s"),
+            ("views", views, 1e-6..=1e9, "is in 1e-6 to 1e9"),
+            ("rho", config.rho, 0.0..=1.0, "is in 0 to 1"),
+            ("server", server, 0.0..=MAX_KBPS, rate),
+            ("min_down", floors.min_down, 0.0..=MAX_KBPS, rate),
+            ("min_up", floors.min_up, 0.0..=MAX_KBPS, rate),
         ] {
-            if !(value.is_finite() && holds) {
+            if !interval.contains(&value) {
                 return Err(ProblemError::Setting { name, value, rule });
             }
         }

@@ -56,7 +56,7 @@ pub(super) fn bracket(
                 return place;
             }
             before = found;
-            step *= 4.0;
+            step *= 16.0;
         }
     };
     (side(-1.0), side(1.0))

@@ -11,8 +11,8 @@ use super::utility::{Utility, moments};
 /// Violation that rounding of the method explains and that is repaired, over M.
 const MAX_EXCESS: f64 = 1e-3;
 
-/// Unit of the variables. The stopping rule compares changes of the utility, so a step of 1 kbit/s, which
-/// is what the first one is worth in kbit/s, ends the search at once.
+/// Unit of the variables. The first step has the length of the gradient. In kbit/s that step changes the
+/// utility by less than the tolerance, and the search ends at the first feasible rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// M.
@@ -43,7 +43,8 @@ impl Default for Slsqp {
 }
 
 impl Slsqp {
-    /// Largest number of participants: time grows with its cube.
+    /// Largest number of participants. An iteration takes time that grows with the cube of the number: a
+    /// call of 200 takes seconds.
     pub const MAX_PARTICIPANTS: usize = 256;
 
     /// Solution from these downlink rates (kbit/s) on.

@@ -34,7 +34,7 @@ pub trait Solver {
     /// Name, for reports.
     fn name(&self) -> &'static str;
 
-    /// Solves a problem. A previous solution of a similar problem makes it faster.
+    /// Solves a problem. The search begins at a previous solution of a similar problem, if there is one.
     ///
     /// # Errors
     /// If the solver does not take this problem or finds no solution.

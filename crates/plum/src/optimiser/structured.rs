@@ -51,7 +51,7 @@ impl Structured {
         let end = levels.max_total();
         let mut value = |total: f64| levels.evaluate(total).utility;
         let range = match previous.filter(|t| t.is_finite()) {
-            Some(around) => search::bracket(around, 1e-3 * end, end, &mut value),
+            Some(around) => search::bracket(around, 1e-4 * end, end, &mut value),
             None => (0.0, end),
         };
         search::maximum(range, self.precision, value).0

@@ -1,20 +1,20 @@
 //! What is refused, and how names and settings are read.
 
 use airlane_plum::{
-    Config, ContentBound, Exact, Floors, Problem, ProblemError, Qoe, QoeError, QoeFunction,
-    QoeTable, SolveError, Solver, TableError, UnknownQoe, Views,
+    ContentBound, Exact, Floors, Multistart, OptimiserConfig, Problem, ProblemError, Qoe, QoeError,
+    QoeFunction, QoeTable, Slsqp, SolveError, Solver, Structured, TableError, UnknownQoe, Views,
 };
 
 use crate::common::{concave, not_concave, pose};
 
-fn refused(capacities: &[f64], config: &Config) -> ProblemError {
+fn refused(capacities: &[f64], config: &OptimiserConfig) -> ProblemError {
     Problem::new(capacities, config).expect_err("it makes no sense")
 }
 
 #[test]
 fn capacities_that_are_no_rates_are_refused() {
-    let config = Config::default();
-    for wrong in [f64::NAN, -1.0, f64::INFINITY, f64::NEG_INFINITY] {
+    let config = OptimiserConfig::default();
+    for wrong in [f64::NAN, -1.0, 1e13, f64::INFINITY, f64::NEG_INFINITY] {
         let error = refused(&[1000.0, wrong], &config);
         assert!(matches!(error, ProblemError::Capacity { participant: 1, .. }), "{error}");
     }
@@ -23,13 +23,13 @@ fn capacities_that_are_no_rates_are_refused() {
 
 #[test]
 fn settings_outside_their_interval_are_refused() {
-    let usual = Config::default;
-    let with_rho = |rho| ("rho", Config { rho, ..usual() });
-    let with_max = |max_rate| ("max_rate", Config { max_rate, ..usual() });
-    let with_views = |views| ("views", Config { views: Views::Fixed(views), ..usual() });
-    let with_server = |server| ("server", Config { server: Some(server), ..usual() });
+    let usual = OptimiserConfig::default;
+    let with_rho = |rho| ("rho", OptimiserConfig { rho, ..usual() });
+    let with_max = |max_rate| ("max_rate", OptimiserConfig { max_rate, ..usual() });
+    let with_views = |views| ("views", OptimiserConfig { views: Views::Fixed(views), ..usual() });
+    let with_server = |server| ("server", OptimiserConfig { server: Some(server), ..usual() });
     let down = |min_down| {
-        ("min_down", Config { floors: Some(Floors { min_down, min_up: 0.0 }), ..usual() })
+        ("min_down", OptimiserConfig { floors: Some(Floors { min_down, min_up: 0.0 }), ..usual() })
     };
     let nan = f64::NAN;
     let mut all = vec![with_rho(-0.1), with_rho(1.1), with_rho(nan), with_max(0.0), with_max(-1.0)];
@@ -43,12 +43,49 @@ fn settings_outside_their_interval_are_refused() {
     }
 }
 
+/// Extremes that are accepted meet every solver; no number may become NaN, and nothing may panic.
+#[test]
+fn extreme_numbers_have_finite_solutions() {
+    let rates = [0.0, f64::MIN_POSITIVE, 1e-9, 1.0, 1e6, 1e12];
+    let qoe = concave().into_iter().chain(not_concave());
+    for (qoe, max_rate) in
+        qoe.flat_map(|q| [1e-3, 1.0, 30_000.0, 1e12].map(|max_rate| (q.clone(), max_rate)))
+    {
+        for views in [1e-6, 1.0, 1e9] {
+            for (content, server) in [
+                (ContentBound::Written, None),
+                (ContentBound::Relaxed, None),
+                (ContentBound::Written, Some(1e-9)),
+                (ContentBound::Relaxed, Some(1e9)),
+            ] {
+                let (views, qoe, rho) = (Views::Fixed(views), qoe.clone(), 0.3);
+                let config =
+                    OptimiserConfig { max_rate, views, rho, qoe, content, server, floors: None };
+                // Coefficients and tables may not suit this maximum rate.
+                let Ok(problem) = Problem::new(&rates, &config) else { continue };
+                let multistart = Multistart { random_starts: 2, ..Multistart::default() };
+                let solvers: [&dyn Solver; 4] =
+                    [&Structured::default(), &Exact, &Slsqp::default(), &multistart];
+                for solver in solvers {
+                    let Ok(solution) = solver.solve(&problem, None) else { continue };
+                    assert!(solution.score.utility.is_finite(), "{problem:?} {solution:?}");
+                    if solver.name() != "slsqp" {
+                        let excess = solution.violation(&problem);
+                        // Beside a capacity of 1e12 rounding alone is 1e-4.
+                        assert!(excess <= 1e-9 * max_rate.max(1e6), "{problem:?} {solution:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn limits_that_contradict_each_other_are_refused() {
-    let config = |min_down, min_up, server| Config {
+    let config = |min_down, min_up, server| OptimiserConfig {
         floors: Some(Floors { min_down, min_up }),
         server,
-        ..Config::default()
+        ..OptimiserConfig::default()
     };
     for (config, name) in [
         (config(30_000.0, 0.0, None), "min_down"),
@@ -62,7 +99,7 @@ fn limits_that_contradict_each_other_are_refused() {
         );
     }
     // Equation 3 has no limit of one uplink.
-    let relaxed = Config { content: ContentBound::Relaxed, ..config(0.0, 10_000.0, None) };
+    let relaxed = OptimiserConfig { content: ContentBound::Relaxed, ..config(0.0, 10_000.0, None) };
     assert!(Problem::new(&[20_000.0; 4], &relaxed).is_ok());
 }
 
@@ -80,13 +117,13 @@ fn names_of_qoe_are_those_of_the_paper() {
 fn settings_are_read_with_the_usual_ones_in_place_of_those_left_out() {
     let text =
         r#"{"rho": 0.2, "qoe": {"sqrcv": {}}, "views": "participants", "content": "relaxed"}"#;
-    let config: Config = serde_json::from_str(text).expect("settings");
+    let config: OptimiserConfig = serde_json::from_str(text).expect("settings");
     assert_eq!(config.qoe, Qoe::ConvexSquare { alpha: None });
     assert_eq!((config.rho, config.max_rate), (0.2, 30_000.0));
     assert_eq!(pose(&[1000.0; 5], &config).max_uplink(), 6000.0);
-    assert!(serde_json::from_str::<Config>(r#"{"roh": 0.2}"#).is_err());
+    assert!(serde_json::from_str::<OptimiserConfig>(r#"{"roh": 0.2}"#).is_err());
     let table = r#"{"qoe": {"table": [[0, 0], [500, 0.8], [400, 1]]}}"#;
-    let error = serde_json::from_str::<Config>(table).expect_err("rates fall");
+    let error = serde_json::from_str::<OptimiserConfig>(table).expect_err("rates fall");
     assert!(error.to_string().contains("rates are finite"), "{error}");
 }
 
@@ -162,13 +199,16 @@ fn qoe_functions_are_normalised_monotone_and_inverted() {
 
 #[test]
 fn a_certificate_is_for_linear_qoe_alone() {
-    let problem = pose(&[1000.0; 3], &Config { qoe: Qoe::Logarithmic, ..Config::default() });
+    let problem = pose(
+        &[1000.0; 3],
+        &OptimiserConfig { qoe: Qoe::Logarithmic, ..OptimiserConfig::default() },
+    );
     assert_eq!(Exact.solve(&problem, None), Err(SolveError::NotLinear));
 }
 
 #[test]
 fn the_score_has_its_parts() {
-    let config = Config { max_rate: 1000.0, rho: 0.25, ..Config::default() };
+    let config = OptimiserConfig { max_rate: 1000.0, rho: 0.25, ..OptimiserConfig::default() };
     let score = pose(&[1000.0; 4], &config).score(&[0.0, 0.0, 1000.0, 2000.0]);
     assert_eq!((score.performance, score.fairness), (0.5, 0.0));
     assert_eq!(score.utility, 0.375);

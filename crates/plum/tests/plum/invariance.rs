@@ -2,14 +2,15 @@
 
 use airlane_base::Seed;
 use airlane_plum::{
-    Config, ContentBound, Exact, Problem, Qoe, Solver, Structured, Views, solver_for, synthetic,
+    ContentBound, Exact, OptimiserConfig, Problem, Qoe, Solver, Structured, Views, solver_for,
+    synthetic,
 };
 use proptest::prelude::*;
 use rand::RngExt;
 
 use crate::common::{assert_feasible, cases, concave, config, pose, problem, structured};
 
-fn any_concave() -> impl Strategy<Value = Config> {
+fn any_concave() -> impl Strategy<Value = OptimiserConfig> {
     prop::sample::select(concave()).prop_flat_map(config)
 }
 
@@ -48,7 +49,7 @@ proptest! {
         let capacities = synthetic::capacities(Seed(seed), n);
         let before = structured(&pose(&capacities, &config));
         let factor = 1024.0;
-        let scaled = Config {
+        let scaled = OptimiserConfig {
             max_rate: config.max_rate * factor,
             server: config.server.map(|s| s * factor),
             ..config
@@ -85,7 +86,7 @@ proptest! {
 
 #[test]
 fn equal_qoe_is_chosen_where_only_fairness_counts() {
-    let config = Config { rho: 1.0, ..Config::default() };
+    let config = OptimiserConfig { rho: 1.0, ..OptimiserConfig::default() };
     let solution = structured(&pose(&[4000.0, 9000.0, 20_000.0], &config));
     assert!((solution.score.utility - 1.0).abs() < 1e-12);
     // Not the trivial one.
@@ -96,7 +97,7 @@ fn equal_qoe_is_chosen_where_only_fairness_counts() {
 fn a_single_participant_watches_nothing() {
     for content in [ContentBound::Written, ContentBound::Relaxed] {
         for qoe in concave() {
-            let config = Config { content, qoe, ..Config::default() };
+            let config = OptimiserConfig { content, qoe, ..OptimiserConfig::default() };
             let problem = pose(&[20_000.0], &config);
             let solution = solver_for(&problem).solve(&problem, None).expect("a solution");
             assert_eq!(solution.down, [0.0]);
@@ -107,7 +108,7 @@ fn a_single_participant_watches_nothing() {
 
 #[test]
 fn calls_without_any_capacity_have_a_solution() {
-    let problem = pose(&[0.0; 5], &Config::default());
+    let problem = pose(&[0.0; 5], &OptimiserConfig::default());
     let solution = Exact.solve(&problem, None).expect("linear");
     assert_eq!(solution.down, [0.0; 5]);
     assert_feasible(&problem, &solution);
@@ -118,7 +119,12 @@ fn a_thousand_participants_are_solved() {
     for seed in 0..12 {
         for qoe in concave() {
             let server = (seed % 2 == 0).then_some(2e6);
-            let config = Config { qoe, server, views: Views::Fixed(24.0), ..Config::default() };
+            let config = OptimiserConfig {
+                qoe,
+                server,
+                views: Views::Fixed(24.0),
+                ..OptimiserConfig::default()
+            };
             let capacities = synthetic::capacities(Seed(seed), 1000);
             let problem = Problem::new(&capacities, &config).expect("a problem");
             let solution = structured(&problem);

@@ -1,7 +1,7 @@
 //! The values that KKT conditions leave for d_i, with the errata: value 5 without n/(n-1), and only where the
 //! shared bound does not bind.
 
-use airlane_plum::{Config, ContentBound, Problem, Qoe, Solution};
+use airlane_plum::{ContentBound, OptimiserConfig, Problem, Qoe, Solution};
 use proptest::prelude::*;
 
 use crate::common::{cases, concave, problem, structured};
@@ -60,7 +60,7 @@ fn smooth() -> Vec<Qoe> {
 #[test]
 fn value_5_has_no_factor_beside_the_population_deviation() {
     let content = ContentBound::Relaxed;
-    let config = Config { rho: 0.5, content, ..Config::default() };
+    let config = OptimiserConfig { rho: 0.5, content, ..OptimiserConfig::default() };
     let capacities = [2000.0, 4000.0, 90_000.0, 90_000.0, 90_000.0, 90_000.0, 90_000.0];
     let problem = Problem::new(&capacities, &config).expect("a problem");
     let solution = structured(&problem);

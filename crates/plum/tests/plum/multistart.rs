@@ -2,7 +2,8 @@
 
 use airlane_base::Seed;
 use airlane_plum::{
-    Config, Multistart, Optimality, Qoe, Slsqp, Solution, Solver, Structured, Views, synthetic,
+    Multistart, Optimality, OptimiserConfig, Qoe, Slsqp, Solution, Solver, Structured, Views,
+    synthetic,
 };
 use rand::RngExt;
 
@@ -32,7 +33,7 @@ fn it_is_near_the_best_of_many_random_starts() {
         let seed = Seed(round).split("multistart");
         let qoe = not_concave()[round as usize % 3].clone();
         let rho = [0.1, 0.5, 0.8][round as usize % 3];
-        let config = Config { qoe, rho, ..Config::default() };
+        let config = OptimiserConfig { qoe, rho, ..OptimiserConfig::default() };
         let problem = pose(&synthetic::capacities(seed, 2 + round as usize % 7), &config);
         let solution = Multistart::default().solve(&problem, None).expect("a solution");
         assert_feasible(&problem, &solution);
@@ -45,12 +46,12 @@ fn it_is_near_the_best_of_many_random_starts() {
 
 #[test]
 fn one_client_gives_its_downlink_up_where_qoe_is_convex() {
-    let config = Config {
+    let config = OptimiserConfig {
         max_rate: 1000.0,
         views: Views::Others,
         rho: 0.0,
         qoe: Qoe::ConvexSquare { alpha: None },
-        ..Config::default()
+        ..OptimiserConfig::default()
     };
     let problem = pose(&[600.0, 600.0, 600.0], &config);
     let solution = Multistart::default().solve(&problem, None).expect("a solution");
@@ -67,7 +68,8 @@ fn one_client_gives_its_downlink_up_where_qoe_is_convex() {
 
 #[test]
 fn large_calls_and_previous_solutions_are_taken() {
-    let config = Config { qoe: Qoe::ConvexSquare { alpha: None }, ..Config::default() };
+    let config =
+        OptimiserConfig { qoe: Qoe::ConvexSquare { alpha: None }, ..OptimiserConfig::default() };
     let problem = pose(&synthetic::capacities(Seed(3), 200), &config);
     let solution = Multistart::default().solve(&problem, None).expect("a solution");
     assert_feasible(&problem, &solution);

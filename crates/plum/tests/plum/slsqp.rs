@@ -1,6 +1,6 @@
 //! The paper's method beside the structured one.
 
-use airlane_plum::{Config, Slsqp, SolveError, Solver, Unit};
+use airlane_plum::{OptimiserConfig, Slsqp, SolveError, Solver, Unit};
 use proptest::prelude::*;
 
 use crate::common::{cases, concave, pose, problem, structured};
@@ -31,7 +31,7 @@ fn slsqp_comes_near_on_calls_like_the_papers() {
         vec![50_000.0, 50_000.0, 50_000.0, 20_000.0],
         vec![8000.0, 15_000.0, 25_000.0, 40_000.0, 60_000.0, 9000.0, 31_000.0, 18_000.0],
     ] {
-        let problem = pose(&capacities, &Config::default());
+        let problem = pose(&capacities, &OptimiserConfig::default());
         let ours = structured(&problem).score.utility;
         let found = Slsqp::default().solve(&problem, None).expect("a solution");
         assert!(found.is_valid(&problem), "{found:?}");
@@ -46,7 +46,7 @@ fn slsqp_comes_near_on_calls_like_the_papers() {
 /// A step of the gradient is a change of about 1 kbit/s, which the stopping rule takes for the end.
 #[test]
 fn in_kbps_slsqp_stops_at_the_first_feasible_rates() {
-    let problem = pose(&[12_000.0, 20_000.0, 100_000.0], &Config::default());
+    let problem = pose(&[12_000.0, 20_000.0, 100_000.0], &OptimiserConfig::default());
     let kbps = Slsqp { unit: Unit::Kbps, ..Slsqp::default() };
     let stopped = kbps.solve(&problem, None).expect("a solution").score.utility;
     let scaled = Slsqp::default().solve(&problem, None).expect("a solution").score.utility;
@@ -55,7 +55,7 @@ fn in_kbps_slsqp_stops_at_the_first_feasible_rates() {
 
 #[test]
 fn too_many_participants_are_an_error() {
-    let problem = pose(&[1000.0; 300], &Config::default());
+    let problem = pose(&[1000.0; 300], &OptimiserConfig::default());
     let error = Slsqp::default().solve(&problem, None).expect_err("too many");
     assert_eq!(error, SolveError::TooManyParticipants { solver: "slsqp", max: 256, found: 300 });
 }

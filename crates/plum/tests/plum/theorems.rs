@@ -1,7 +1,9 @@
 //! Theorems 1 and 2: rho = 0, linear QoE, equation 3 for the first.
 
 use airlane_base::Seed;
-use airlane_plum::{Config, ContentBound, Exact, Optimality, Solution, Solver, Views, synthetic};
+use airlane_plum::{
+    ContentBound, Exact, Optimality, OptimiserConfig, Solution, Solver, Views, synthetic,
+};
 use rand::RngExt;
 
 use crate::common::{assert_feasible, pose, structured};
@@ -21,7 +23,13 @@ fn every_point_of_the_face_of_theorem_1_has_the_utility_of_the_optimum() {
         let max_rate = 10.0 * sorted[0].max(1.0);
         let views = Views::Fixed(0.01);
         for content in [ContentBound::Relaxed, ContentBound::Written] {
-            let config = Config { max_rate, views, rho: 0.0, content, ..Config::default() };
+            let config = OptimiserConfig {
+                max_rate,
+                views,
+                rho: 0.0,
+                content,
+                ..OptimiserConfig::default()
+            };
             let problem = pose(&capacities, &config);
             let optimum = structured(&problem);
             assert_feasible(&problem, &optimum);
@@ -52,7 +60,13 @@ fn the_optimum_of_theorem_1_is_the_sum_of_all_capacities_but_the_largest() {
     let capacities = [3000.0, 8000.0, 5000.0, 1000.0];
     for content in [ContentBound::Relaxed, ContentBound::Written] {
         let views = Views::Fixed(0.1);
-        let config = Config { max_rate: 1e5, views, rho: 0.0, content, ..Config::default() };
+        let config = OptimiserConfig {
+            max_rate: 1e5,
+            views,
+            rho: 0.0,
+            content,
+            ..OptimiserConfig::default()
+        };
         let solution = structured(&pose(&capacities, &config));
         let sum: f64 = solution.down.iter().sum();
         assert!((sum - 9000.0).abs() < 1e-6, "{solution:?}");
@@ -64,7 +78,7 @@ fn the_optimum_of_theorem_1_is_the_sum_of_all_capacities_but_the_largest() {
 fn beside_an_ample_client_uplinks_are_as_large_as_possible() {
     // Three clients that could watch M, and one whose link exceeds all flows.
     let capacities = [6000.0, 7000.0, 8000.0, 1e6];
-    let config = Config { max_rate: 9000.0, rho: 0.0, ..Config::default() };
+    let config = OptimiserConfig { max_rate: 9000.0, rho: 0.0, ..OptimiserConfig::default() };
     let problem = pose(&capacities, &config);
     let solution = Exact.solve(&problem, None).expect("linear");
     assert_feasible(&problem, &solution);

@@ -1,14 +1,14 @@
 //! Which solutions are used, and which lead back to the Natural state.
 
 use airlane_plum::{
-    Config, Direction, Floors, Invalid, Optimality, Problem, Reason, Solution, SolveError, Solver,
-    Structured, Targets, targets,
+    Direction, Floors, Invalid, Optimality, OptimiserConfig, Problem, Reason, Solution, SolveError,
+    Solver, Structured, Targets, targets,
 };
 
 use crate::common::{pose, structured};
 
 fn call() -> Problem {
-    pose(&[12_000.0, 20_000.0, 30_000.0], &Config::default())
+    pose(&[12_000.0, 20_000.0, 30_000.0], &OptimiserConfig::default())
 }
 
 /// A solver that returns what it is given.
@@ -70,7 +70,7 @@ fn violated_constraints_lead_back_to_natural() {
 #[test]
 fn a_server_that_carries_less_makes_a_solution_infeasible() {
     let solution = structured(&call());
-    let config = Config { server: Some(10_000.0), ..Config::default() };
+    let config = OptimiserConfig { server: Some(10_000.0), ..OptimiserConfig::default() };
     let limited = pose(&[12_000.0, 20_000.0, 30_000.0], &config);
     assert!(matches!(solution.validate(&limited), Err(Invalid::Infeasible { .. })));
     let found = structured(&limited);
@@ -79,7 +79,7 @@ fn a_server_that_carries_less_makes_a_solution_infeasible() {
 
 #[test]
 fn rates_at_the_floor_lead_back_to_natural() {
-    let config = Config { floors: Some(Floors::AUTHORS), ..Config::default() };
+    let config = OptimiserConfig { floors: Some(Floors::AUTHORS), ..OptimiserConfig::default() };
     let poor = pose(&[1500.0, 20_000.0, 30_000.0], &config);
     let Targets::Natural(Reason::Invalid(invalid)) = targets(&Structured::default(), &poor, None)
     else {

@@ -20,6 +20,11 @@ impl ParticipantOutput {
         (self.end - self.counted_from).as_secs_f64()
     }
 
+    /// An amount per second that counts; `None` if none does.
+    fn per_second(&self, amount: f64) -> Option<f64> {
+        (self.span_s() > 0.0).then(|| amount / self.span_s())
+    }
+
     /// Frames that count, of those received.
     fn counted(&self) -> impl Iterator<Item = &ReceivedRecord> {
         self.received.iter().filter(|record| record.arrived >= self.counted_from)
@@ -106,9 +111,8 @@ impl ParticipantOutput {
     }
 
     fn result(&self) -> ActorResult {
-        let span_s = self.span_s();
         let seconds = self.received_by_second();
-        let received = stats::mean(&seconds).unwrap_or(0.0);
+        let received = stats::mean(&seconds);
         let sent = self.encoded.iter().filter(|record| record.at >= self.counted_from);
         let sent: f64 = sent.map(|record| f64::from(record.bytes) * 8.0).sum();
         let best = self.best_by_second();
@@ -120,14 +124,15 @@ impl ParticipantOutput {
         let capacity = self.channel.iter().filter(|record| record.at >= self.counted_from);
         let capacity: Vec<f64> = capacity.filter_map(|r| Some(r.capacity?.as_f64())).collect();
         let mut figures = Figures::default();
-        figures.add("received_bps", "bit/s", Some(received));
+        figures.add("received_bps", "bit/s", received);
         figures.add("best_source_p90_bps", "bit/s", stats::quantile(&best, 0.9));
-        figures.add("sent_bps", "bit/s", Some(sent / span_s));
+        figures.add("sent_bps", "bit/s", self.per_second(sent));
         figures.add("frame_delay_p50_s", "s", stats::quantile(&delays, 0.5));
         figures.add("frame_delay_p95_s", "s", stats::quantile(&delays, 0.95));
-        figures.add("shown_fps", "1/s", Some(frames as f64 / videos / span_s));
-        figures.add("freezes_per_minute", "", Some(freezes as f64 / videos / span_s * 60.0));
-        figures.add("frozen_share", "", Some(frozen_s / videos / span_s));
+        figures.add("shown_fps", "1/s", self.per_second(frames as f64 / videos));
+        let per_minute = self.per_second(60.0 * freezes as f64 / videos);
+        figures.add("freezes_per_minute", "", per_minute);
+        figures.add("frozen_share", "", self.per_second(frozen_s / videos));
         figures.add("held_up_share", "", self.share_in(State::ClientConstrained));
         figures.add("held_down_share", "", self.share_in(State::ServerConstrained));
         figures.add("capacity_bps", "bit/s", stats::mean(&capacity));
@@ -136,7 +141,7 @@ impl ParticipantOutput {
             name: self.name.clone(),
             group: self.group.clone(),
             failure: self.failure.clone(),
-            rate_bps: Some(received),
+            rate_bps: received,
             figures,
             samples: vec![
                 ("received_bps", seconds),
