@@ -23,9 +23,10 @@ const STARTS: usize = 20;
 const TIMES: [(usize, f64, &str, f64); 3] =
     [(20, 100.0, "us", 1e-6), (200, 5.0, "ms", 1e-3), (1000, 100.0, "ms", 1e-3)];
 
-/// QoE functions, and the largest shortfall from SciPy's utility: none where the problem is not convex.
+/// QoE functions, and the largest shortfall from SciPy's utility, in millionths: none where the problem is
+/// not convex.
 const QOE: [(&str, Option<f64>); 4] =
-    [("lin", Some(1e-4)), ("log", Some(1e-4)), ("sqrc", Some(1e-4)), ("sqrcv", None)];
+    [("lin", Some(100.0)), ("log", Some(100.0)), ("sqrc", Some(100.0)), ("sqrcv", None)];
 
 /// Problem for the script.
 #[derive(Serialize)]
@@ -158,12 +159,12 @@ fn utility(setting: &Setting, qoe: &'static str, limit: Option<f64>) -> Result<F
     let below = shortfalls(|s| s.best, 1.0).iter().filter(|x| **x > 1e-6).count();
     Ok(Figure {
         bar: format!("plum.{qoe}"),
-        ours: worst(shortfalls(|s| s.best, 1.0)),
+        ours: worst(shortfalls(|s| s.best, 1.0)) * 1e6,
         peer: None,
-        unit: "of utility",
+        unit: "ppm",
         rule: limit.map_or(Rule::Reported, Rule::AtMost),
         note: format!(
-            "largest shortfall from the best of {STARTS} starts of SciPy {}, {count} calls of 2 to 10; \
+            "largest relative shortfall of utility from the best of {STARTS} starts of SciPy {}, {count} calls of 2 to 10; \
              {below} short by over 1e-6; that best short by {:.2e} at worst, the authors' start alone by {:.2e} in \
              the mean, with variables in kbit/s by {:.2e}",
             answer.scipy,
