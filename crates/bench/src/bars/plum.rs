@@ -4,7 +4,9 @@ use std::hint::black_box;
 use std::process::Command;
 
 use airlane_base::Seed;
-use airlane_plum::{Config, Problem as Call, Qoe, Solver, Structured, solver_for, synthetic};
+use airlane_plum::{
+    OptimiserConfig, Problem as Call, Qoe, Solver, Structured, solver_for, synthetic,
+};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +78,11 @@ fn pose(seed: Seed, participants: usize, qoe: &'static str) -> Result<(Call, Pos
     let broke = |e: &dyn std::fmt::Display| Problem::Broke(e.to_string());
     let mut rng = seed.split("rho").rng();
     let rho = rng.random_range(0.05..0.95);
-    let config =
-        Config { rho, qoe: qoe.parse::<Qoe>().map_err(|e| broke(&e))?, ..Config::default() };
+    let config = OptimiserConfig {
+        rho,
+        qoe: qoe.parse::<Qoe>().map_err(|e| broke(&e))?,
+        ..OptimiserConfig::default()
+    };
     let capacities = synthetic::capacities(seed, participants);
     let call = Call::new(&capacities, &config).map_err(|e| broke(&e))?;
     let (max_rate, max_uplink) = (call.max_rate(), call.max_uplink());
