@@ -12,24 +12,12 @@ use noq_proto::{Dir, StreamId, VarInt};
 
 use crate::control::ControlHandle;
 use crate::crypto::PublicKey;
+use crate::datagram_counts::DatagramCounts;
 use crate::driver::{Owner, WeakLink};
 use crate::error::QuicError;
 use crate::fair::SendOrder;
 use crate::priority::Priority;
 use crate::stream::{RecvStream, SendStream};
-
-/// Datagrams of a connection in both directions, whatever is in them. Bytes are UDP payload.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DatagramCounts {
-    /// Datagrams sent.
-    pub sent: u64,
-    /// Bytes sent.
-    pub sent_bytes: u64,
-    /// Datagrams received.
-    pub received: u64,
-    /// Bytes received.
-    pub received_bytes: u64,
-}
 
 /// A connection. Clones are handles to the same one; it is closed when the last handle and the
 /// last of its streams are dropped.

@@ -9,6 +9,7 @@ mod connection;
 mod connection_limiter;
 mod control;
 mod crypto;
+mod datagram_counts;
 mod driver;
 mod endpoint;
 mod error;
@@ -28,12 +29,13 @@ pub use config::{
     ETHERNET_PAYLOAD_BYTES, FirstPacketAuthorization, FlowControl, MAX_STREAM_WINDOW_BYTES,
     MIN_PAYLOAD_BYTES, NewController, PacketConfig, Timers, TransportConfig,
 };
-pub use connection::{Connection, DatagramCounts};
+pub use connection::Connection;
 pub use connection_limiter::{
     ActivityHandle, ConnectionLimiter, IdlePermit, LimitExceeded, Permit,
 };
 pub use control::{ControlHandle, ControlProgress, ControlStats};
 pub use crypto::{Certificates, Cipher, Identity, PinnedKeys, PublicKey, Security, Tls, Trust};
+pub use datagram_counts::DatagramCounts;
 pub use endpoint::Endpoint;
 pub use error::QuicError;
 pub use fair::SendOrder;

@@ -76,7 +76,7 @@ impl SenderHook {
         Self(Arc::new(act))
     }
 
-    fn call(&self, number: usize, host: &RuntimeHandle, control: &ControlHandle) {
+    fn invoke(&self, number: usize, host: &RuntimeHandle, control: &ControlHandle) {
         (self.0)(number, host, control);
     }
 }
@@ -102,7 +102,7 @@ impl ReportHook {
         Self(Arc::new(act))
     }
 
-    fn call(&self, place: usize, now: Time, report: &Feedback) {
+    fn invoke(&self, place: usize, now: Time, report: &Feedback) {
         (self.0)(place, now, report);
     }
 }

@@ -196,7 +196,7 @@ impl<'a> RunContext<'a> {
                 let agent = |direction| {
                     let hook = options.on_report.clone();
                     let told = hook.map(|hook| {
-                        move |now: Time, report: &Feedback| hook.call(place, now, report)
+                        move |now: Time, report: &Feedback| hook.invoke(place, now, report)
                     });
                     air.agent(&scheme.cupid, (direction, Time::ZERO), capture.clone(), told)
                 };
@@ -269,7 +269,7 @@ impl<'a> RunContext<'a> {
                 host.spawn("grants", agent.grant(control.clone(), host.clone()));
             }
             if let Some(hook) = &hook {
-                hook.call(number, &host, control);
+                hook.invoke(number, &host, control);
             }
         }
     }
