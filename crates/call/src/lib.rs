@@ -23,6 +23,7 @@ pub use playout::Playout;
 pub use queue::{Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
 pub use server::{
-    ChannelRecord, CoordinationConfig, Optimiser, ServerConfig, ServerNote, serve, server_transport,
+    ChannelRecord, CoordinationConfig, Optimise, Optimiser, ServerConfig, ServerNote, serve,
+    server_transport,
 };
 pub use split::max_min;

@@ -1,6 +1,6 @@
 //! The pair of state machines under every interleaving of messages, and under random ones.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
@@ -105,7 +105,7 @@ impl Pair {
 /// Every interleaving of up to fourteen decisions, sendings and arrivals, arrivals out of order and repeated included.
 #[test]
 fn no_interleaving_constrains_both_ends() {
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     let mut frontier = vec![(Pair::new(), Vec::new())];
     let mut states = 0;
     for _ in 0..14 {

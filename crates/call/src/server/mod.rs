@@ -30,10 +30,13 @@ const MAX_STREAMS: u32 = 64;
 /// Bytes that a participant may have under way.
 const RECEIVE_WINDOW_BYTES: u32 = 2 << 20;
 
-/// Optimiser of a conference: from the capacities of all clients, in the order of their keys, to the targets of
-/// all; `None` where there is no valid result.
+/// Function from the capacities of all clients, in the order of their keys, to the targets of all; `None` where
+/// there is no valid result.
+pub type Optimise = dyn Fn(&[Rate]) -> Option<Vec<Target>> + Send + Sync;
+
+/// Optimiser of a conference.
 #[derive(Clone)]
-pub struct Optimiser(pub Arc<dyn Fn(&[Rate]) -> Option<Vec<Target>> + Send + Sync>);
+pub struct Optimiser(pub Arc<Optimise>);
 
 impl fmt::Debug for Optimiser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
