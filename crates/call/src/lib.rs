@@ -3,6 +3,7 @@
 mod encoder;
 mod error;
 mod frame_reader;
+mod last_n;
 mod meter;
 mod participant;
 mod playout;
@@ -15,6 +16,7 @@ pub mod wire;
 
 pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use error::CallError;
+pub use last_n::{LastN, LastNConfig};
 pub use participant::{
     EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote, ReceivedRecord, join,
     participant_transport,

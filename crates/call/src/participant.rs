@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{Pattern, Rate, Time};
@@ -159,6 +160,8 @@ struct Participant {
     control: Arc<Mutex<ClientControl>>,
     sender: Arc<FrameSender>,
     camera: Mutex<Option<Encoder>>,
+    /// Whether the server wants no video.
+    is_paused: AtomicBool,
     tracks: Mutex<BTreeMap<(ParticipantId, Track), Received>>,
     messages: mpsc::UnboundedSender<FromParticipant>,
     note: ParticipantNote,
@@ -201,6 +204,7 @@ impl Participant {
         let participant = Arc::new(Self {
             sender: FrameSender::new(config.queue, Box::new(header)),
             camera: Mutex::new(config.camera.map(|camera| Encoder::new(camera, rng))),
+            is_paused: AtomicBool::new(false),
             tracks: Mutex::default(),
             id,
             connection: connection.clone(),
@@ -231,14 +235,16 @@ impl Participant {
         let interval = self.camera.lock().as_ref().map(Encoder::frame_interval);
         let Some(interval) = interval else { return std::future::pending().await };
         let mut restored: Option<(Rate, Time)> = None;
-        let mut at = self.clock.now();
-        for frame in 0.. {
+        let (mut at, mut frame) = (self.clock.now(), 0);
+        loop {
             self.clock.sleep_until(at).await;
+            at += interval;
             let now = self.clock.now();
-            if !self.sender.take_wanted().is_empty()
-                && let Some(camera) = &mut *self.camera.lock()
-            {
-                camera.request_key_frame();
+            if self.is_paused.load(Ordering::Relaxed) {
+                continue;
+            }
+            if !self.sender.take_wanted().is_empty() {
+                self.request_key_frame();
             }
             let pending = self.sender.bytes();
             let natural =
@@ -265,7 +271,14 @@ impl Participant {
                 None => return,
             };
             self.send(now, (Track::Camera, frame, encoded.is_key), encoded.bytes, (rate, target));
-            at += interval;
+            frame += 1;
+        }
+    }
+
+    /// Makes the camera's next frame a key frame.
+    fn request_key_frame(&self) {
+        if let Some(camera) = &mut *self.camera.lock() {
+            camera.request_key_frame();
         }
     }
 
@@ -378,9 +391,10 @@ impl Participant {
                     let natural = self.natural();
                     self.control.lock().on_notice(self.clock.now(), notice, natural);
                 }
-                Ok(FromServer::RequestKeyFrame(_)) => {
-                    if let Some(camera) = &mut *self.camera.lock() {
-                        camera.request_key_frame();
+                Ok(FromServer::RequestKeyFrame(_)) => self.request_key_frame(),
+                Ok(FromServer::Pause(is_paused)) => {
+                    if self.is_paused.swap(is_paused, Ordering::Relaxed) && !is_paused {
+                        self.request_key_frame();
                     }
                 }
                 Err(e) => return e,

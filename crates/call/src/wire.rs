@@ -225,6 +225,8 @@ pub enum FromServer {
     Notice(Notice),
     /// A key frame of this track is wanted.
     RequestKeyFrame(Track),
+    /// Whether the participant's video is wanted.
+    Pause(bool),
 }
 
 /// Takes the first message off a buffer; `None` while it is not whole.
@@ -323,6 +325,7 @@ impl FromServer {
             Self::Left(id) => put_message(3, &id.0.to_be_bytes(), to),
             Self::Notice(notice) => put_message(4, &notice.encode(), to),
             Self::RequestKeyFrame(track) => put_message(5, &[track.code()], to),
+            Self::Pause(is_paused) => put_message(6, &[u8::from(*is_paused)], to),
         }
     }
 
@@ -344,6 +347,10 @@ impl FromServer {
             5 => {
                 let [track] = exactly(&body)?;
                 Self::RequestKeyFrame(Track::of(track)?)
+            }
+            6 => {
+                let [is_paused] = exactly(&body)?;
+                Self::Pause(is_paused != 0)
             }
             other => return Err(WireError::Type(other)),
         }))

@@ -64,6 +64,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     FromServer::Joined(ParticipantId(1), "Grace".to_owned()).encode(&mut down);
     FromServer::Notice(notice).encode(&mut down);
     FromServer::RequestKeyFrame(Track::Camera).encode(&mut down);
+    FromServer::Pause(true).encode(&mut down);
     FromServer::Left(ParticipantId(1)).encode(&mut down);
     vec![
         up.to_vec(),

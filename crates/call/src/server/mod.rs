@@ -19,6 +19,7 @@ use airlane_plum::{CapacityConfig, CoordinatorConfig, State, Target};
 use airlane_quic::{Endpoint, TransportConfig};
 use airlane_runtime::RuntimeExt;
 
+use crate::last_n::LastNConfig;
 use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
 use crate::sender::UNSENT_BYTES;
@@ -68,6 +69,8 @@ pub struct ServerConfig {
     pub capacity: CapacityConfig,
     /// Bytes of a frame of video that are forwarded however small its share is.
     pub min_frame_bytes: u32,
+    /// Whose video is forwarded; `None`: everybody's.
+    pub last_n: Option<LastNConfig>,
     /// Coordination of uplinks and downlinks; `None`: each follows its own controller.
     pub coordination: Option<CoordinationConfig>,
 }
@@ -80,6 +83,7 @@ impl Default for ServerConfig {
             queue: QueueConfig::default(),
             capacity: CapacityConfig::default(),
             min_frame_bytes: 1000,
+            last_n: None,
             coordination: None,
         }
     }

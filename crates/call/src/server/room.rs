@@ -11,6 +11,7 @@ use super::coordination::Coordination;
 use super::session::Session;
 use super::{ServerConfig, ServerNote};
 use crate::error::CallError;
+use crate::last_n::LastN;
 use crate::queue::Frame;
 use crate::split::max_min;
 use crate::wire::{FromServer, ParticipantId, Track};
@@ -20,12 +21,21 @@ pub(super) const TICK_INTERVAL: Duration = Duration::from_millis(20);
 /// Ticks between two divisions of downlinks over sources, and between two records.
 const TICKS_PER_SPLIT: u64 = 5;
 
-/// A room. Locks: the sessions' map first, then one session's state at a time.
+/// Pauses the video of everybody who is not among the last speakers, and lets the others go on.
+fn pause_others(last_n: &LastN, sessions: &BTreeMap<ParticipantId, Arc<Session>>) {
+    for session in sessions.values() {
+        session.set_paused(!last_n.is_forwarded(session.id));
+    }
+}
+
+/// A room. Locks: the sessions' map first, then the coordination or the last speakers, then one session's state at
+/// a time.
 pub(super) struct Room {
     pub(super) config: ServerConfig,
     pub(super) clock: RuntimeHandle,
     sessions: Mutex<BTreeMap<ParticipantId, Arc<Session>>>,
     coordination: Mutex<Option<Coordination>>,
+    last_n: Mutex<Option<LastN>>,
     ticks: Mutex<u64>,
     note: ServerNote,
 }
@@ -34,7 +44,10 @@ impl Room {
     pub(super) fn new(config: ServerConfig, clock: RuntimeHandle, note: ServerNote) -> Arc<Self> {
         let coordination = config.coordination.clone();
         let coordination = coordination.map(|config| Coordination::new(config, clock.now()));
+        let rng = || clock.seed().split("last n").rng();
+        let last_n = config.last_n.map(|config| LastN::new(config, rng(), clock.now()));
         Arc::new(Self {
+            last_n: Mutex::new(last_n),
             config,
             clock,
             sessions: Mutex::default(),
@@ -63,6 +76,10 @@ impl Room {
             other.request_key_frame(self.clock.now(), Track::Camera);
         }
         sessions.insert(session.id, session.clone());
+        if let Some(last_n) = &mut *self.last_n.lock() {
+            last_n.join(session.id);
+            pause_others(last_n, &sessions);
+        }
         Ok(session)
     }
 
@@ -71,6 +88,10 @@ impl Room {
         sessions.remove(&id);
         if let Some(coordination) = &mut *self.coordination.lock() {
             coordination.remove(id);
+        }
+        if let Some(last_n) = &mut *self.last_n.lock() {
+            last_n.leave(id);
+            pause_others(last_n, &sessions);
         }
         for other in sessions.values() {
             other.forget(id);
@@ -81,7 +102,13 @@ impl Room {
     /// Forwards a frame to everybody but its source, each their share of it.
     pub(super) fn forward(&self, frame: &Frame) {
         let now = self.clock.now();
-        for (id, session) in &*self.sessions.lock() {
+        let sessions = self.sessions.lock();
+        let source = frame.header.source;
+        let is_paused = sessions.get(&source).is_some_and(|session| session.is_paused());
+        if is_paused && frame.header.track != Track::Audio {
+            return;
+        }
+        for (id, session) in &*sessions {
             if *id != frame.header.source {
                 session.forward(now, frame, self.config.min_frame_bytes);
             }
@@ -112,6 +139,14 @@ impl Room {
         }
         for (source, track) in sessions.iter().flat_map(|session| session.take_wanted()) {
             self.request_key_frame(source, track);
+        }
+        {
+            let sessions = self.sessions.lock();
+            if let Some(last_n) = &mut *self.last_n.lock()
+                && last_n.poll(now)
+            {
+                pause_others(last_n, &sessions);
+            }
         }
         let restores = {
             let mut coordination = self.coordination.lock();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
@@ -47,6 +48,8 @@ pub(super) struct Session {
     sender: Arc<FrameSender>,
     messages: mpsc::Sender<FromServer>,
     shared: Arc<Mutex<Shared>>,
+    /// Whether its video is not wanted.
+    is_paused: AtomicBool,
 }
 
 /// What its tasks share.
@@ -84,6 +87,18 @@ impl Session {
             asked.insert(track, now);
         }
         self.tell(FromServer::RequestKeyFrame(track));
+    }
+
+    /// Whether its video is not wanted.
+    pub(super) fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::Relaxed)
+    }
+
+    /// Tells the participant whether its video is wanted, if that is news.
+    pub(super) fn set_paused(&self, is_paused: bool) {
+        if self.is_paused.swap(is_paused, Ordering::Relaxed) != is_paused {
+            self.tell(FromServer::Pause(is_paused));
+        }
     }
 
     pub(super) fn take_wanted(&self) -> Vec<(ParticipantId, Track)> {
@@ -246,7 +261,8 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     let (connection, rates) = (connection.clone(), room.config.rates);
     let session = room.join(&name, |id| {
         let name = name.clone();
-        Arc::new(Session { id, name, connection, rates, sender, messages, shared })
+        let is_paused = AtomicBool::new(false);
+        Arc::new(Session { id, name, connection, rates, sender, messages, shared, is_paused })
     })?;
     connection_of(&session).mark_active();
     let result = tokio::select! {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_call::{CoordinationConfig, Optimiser, ServerConfig};
+use airlane_call::{CoordinationConfig, LastNConfig, Optimiser, ServerConfig};
 use airlane_plum::{
     CapacityConfig, CapacityMethod, CoordinatorConfig, OptimiserConfig, Problem, State, Target,
     Targets, solver_for, targets,
@@ -152,6 +152,24 @@ fn without_a_valid_result_everybody_is_natural() {
     assert!(outcome.channels.iter().all(|record| record.state == State::Natural));
     let shorter = scene(coordinated(|rates| Some(vec![Target { up: rates[0], down: rates[0] }])));
     assert_eq!(shorter.ended, vec![None; 4]);
+}
+
+/// Of four, the two who spoke last are seen: over half a minute everybody is, and nobody all the time.
+#[test]
+fn the_last_speakers_are_seen() {
+    let server = ServerConfig { last_n: Some(LastNConfig::new(2)), ..ServerConfig::default() };
+    let outcome = call((0..4).map(|_| link(50.0).into()).collect(), server, LENGTH);
+    assert_eq!(outcome.ended, vec![None; 4]);
+    let mut frames = 0;
+    for client in 0..4 {
+        let sources: std::collections::BTreeSet<_> =
+            outcome.shown[client].iter().map(|record| record.header.source).collect();
+        assert_eq!(sources.len(), 3, "client {client}");
+        frames += outcome.shown[client].len();
+    }
+    // Two are seen by the two others and by each other: 6 of 12 videos.
+    let videos = frames as f64 / 20.0 / LENGTH.as_secs_f64();
+    assert!((5.0..7.0).contains(&videos), "{videos} videos at a time");
 }
 
 #[test]

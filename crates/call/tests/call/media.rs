@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
 use airlane_call::wire::{MediaHeader, ParticipantId, Track};
-use airlane_call::{Encoder, EncoderConfig, Frame, FrameQueue, Playout, QueueConfig, max_min};
+use airlane_call::{
+    Encoder, EncoderConfig, Frame, FrameQueue, LastN, LastNConfig, Playout, QueueConfig, max_min,
+};
 use bytes::Bytes;
 use proptest::prelude::*;
 
@@ -140,4 +142,29 @@ fn frames_of_who_has_left_are_not_sent() {
     assert_eq!(queue.bytes(), 500);
     assert_eq!(queue.pop_video(at(0)).expect("the other's").header.source, ParticipantId(2));
     assert!(queue.pop_video(at(0)).is_none());
+}
+
+#[test]
+fn the_last_speakers_are_forwarded() {
+    let mut last = LastN::new(LastNConfig::new(2), Seed(1).rng(), at(0));
+    for id in 0..4 {
+        last.join(ParticipantId(id));
+    }
+    let forwarded = |last: &LastN| -> Vec<u16> {
+        (0..4).filter(|id| last.is_forwarded(ParticipantId(*id))).collect()
+    };
+    assert_eq!(forwarded(&last), [2, 3]);
+    assert!(!last.poll(at(999)));
+    // Each of two paused ones speaks with a probability of 1/3: over many seconds everybody is seen for half of
+    // the time.
+    let mut seconds = [0; 4];
+    for second in 1..=4000 {
+        last.poll(at(second * 1000));
+        let now = forwarded(&last);
+        assert_eq!(now.len(), 2);
+        now.iter().for_each(|id| seconds[usize::from(*id)] += 1);
+    }
+    assert!(seconds.iter().all(|n| (1850..2150).contains(n)), "{seconds:?}");
+    last.leave(ParticipantId(forwarded(&last)[0]));
+    assert_eq!(forwarded(&last).len(), 2);
 }

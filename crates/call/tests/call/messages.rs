@@ -71,6 +71,7 @@ fn from_server() -> Vec<FromServer> {
         FromServer::Left(ParticipantId(2)),
         FromServer::Notice(Notice { epoch: Epoch(1), target: None }),
         FromServer::RequestKeyFrame(Track::Screen),
+        FromServer::Pause(true),
     ]
 }
 

@@ -83,7 +83,8 @@ fn serve_all(
     channels: &Channels,
     context: &RunContext<'_>,
 ) -> Result<(), LabError> {
-    let config = context.transport(&context.scheme().control);
+    let rtt = context.scenario().network.rtt;
+    let config = of_scheme.acks.of(context.transport(&context.scheme().control), rtt);
     let endpoint = context.server(pair, server_transport(config))?;
     let channels = channels.clone();
     let note = move |record: ChannelRecord| {
@@ -100,7 +101,8 @@ fn start_one(
     pair: &Pair,
     context: &mut RunContext<'_>,
 ) -> Result<Started, LabError> {
-    let config = context.transport(&context.scheme().control);
+    let rtt = context.scenario().network.rtt_at(entry.at);
+    let config = of_scheme.acks.of(context.transport(&context.scheme().control), rtt);
     let endpoint = context.client(pair, participant_transport(config))?;
     let begin = Time::ZERO + entry.start;
     let config = ParticipantConfig {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_call::{CoordinationConfig, Optimiser, ServerConfig};
+use airlane_call::{CoordinationConfig, LastNConfig, Optimiser, ServerConfig};
 use airlane_plum::{
     CapacityConfig, CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig,
     OptimiserConfig, Problem, Qoe, Target, Targets, Views, solver_for, targets,
 };
+use airlane_quic::{AckPolicy, TransportConfig};
 use serde::Serialize;
 
 use airlane_scenario::{DURATION, RATE, Reader, SchemePart, range, words};
@@ -38,7 +39,17 @@ pub(super) enum CapacitySource {
     Estimates,
 }
 
+/// When acknowledgements are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Acks {
+    /// As the scenario says.
+    Scenario,
+    /// TACK (Li et al., SIGCOMM 2020): at most four in a round trip, and one for at most 16 packets.
+    Tack,
+}
+
 words! {
+    Acks: "scenario" => Self::Scenario, "tack" => Self::Tack;
     Coordination: "off" => Self::Off, "plum" => Self::Plum;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
@@ -60,6 +71,8 @@ pub(super) struct OfScheme {
     immediate_drop: Option<f64>,
     pub(super) restores: bool,
     min_frame_bytes: u32,
+    last_n: Option<u64>,
+    pub(super) acks: Acks,
 }
 
 impl Default for OfScheme {
@@ -78,6 +91,8 @@ impl Default for OfScheme {
             immediate_drop: None,
             restores: true,
             min_frame_bytes: ServerConfig::default().min_frame_bytes,
+            last_n: None,
+            acks: Acks::Scenario,
         }
     }
 }
@@ -91,7 +106,14 @@ impl SchemePart for OfScheme {
                  channel that they share."
             }
         };
-        vec![note.to_owned()]
+        let mut notes = vec![note.to_owned()];
+        if let Some(number) = self.last_n {
+            notes.push(format!("Only the last {number} speakers of a call are seen."));
+        }
+        if self.acks == Acks::Tack {
+            notes.push("Calls acknowledge at most four times in a round trip.".to_owned());
+        }
+        notes
     }
 }
 
@@ -128,9 +150,16 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let restores = r.flag_or_none("call_restores", "true", doc);
     let doc = "Bytes of each frame of video that are forwarded however small its share is.";
     let min_frame = r.count_or_none("call_min_frame_bytes", (0, 1 << 20), "1000", doc);
+    let doc = "How many speakers of a call are seen, the last ones; others begin to speak with a probability of 1/3 each \
+               second (LastN).";
+    let last_n = r.count_or_none("call_last_n", (1, 1000), "all", doc);
+    let doc = "When calls acknowledge: as the scenario says, or at most four times in a round trip and once for at most \
+               16 packets (TACK).";
+    let acks = r.word_or_none("call_ack", "\"scenario\"", doc);
     let is_silent = coordination.is_none() && qoe.is_none() && rho.is_none() && max_rate.is_none();
     let is_silent = is_silent && views.is_none() && server.is_none() && capacity.is_none();
     let is_silent = is_silent && interval.is_none() && threshold.is_none() && drop.is_none();
+    let is_silent = is_silent && last_n.is_none() && acks.is_none();
     if is_silent && restores.is_none() && min_frame.is_none() {
         return None;
     }
@@ -147,6 +176,8 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
         immediate_drop: drop,
         restores: restores.unwrap_or(default.restores),
         min_frame_bytes: min_frame.map_or(default.min_frame_bytes, |bytes| bytes as u32),
+        last_n,
+        acks: acks.unwrap_or(default.acks),
     })
 }
 
@@ -174,6 +205,7 @@ impl OfScheme {
         ServerConfig {
             capacity,
             min_frame_bytes: self.min_frame_bytes,
+            last_n: self.last_n.map(|number| LastNConfig::new(number as usize)),
             coordination: is_plum.then(coordination),
             ..ServerConfig::default()
         }
@@ -197,6 +229,25 @@ impl OfScheme {
         }
     }
 }
+
+impl Acks {
+    /// `config` with acknowledgements as they are sent where the round trip takes `rtt` at least.
+    pub(super) fn of(self, config: TransportConfig, rtt: Duration) -> TransportConfig {
+        let acks = match self {
+            Self::Scenario => config.acks,
+            Self::Tack => AckPolicy::Decimated {
+                packets: MAX_TACK_PACKETS,
+                max_delay: (rtt / TACKS_PER_ROUND_TRIP).max(Duration::from_millis(1)),
+            },
+        };
+        TransportConfig { acks, ..config }
+    }
+}
+
+/// Packets for which TACK sends one acknowledgement (Plum, section IV-A).
+const MAX_TACK_PACKETS: u32 = 16;
+/// Acknowledgements of TACK in a round trip (its beta).
+const TACKS_PER_ROUND_TRIP: u32 = 4;
 
 /// Optimiser of a conference.
 fn optimiser(config: OptimiserConfig) -> Optimiser {
