@@ -32,6 +32,7 @@
 mod capacity;
 mod coordination;
 mod coordinator;
+mod fixed_rules;
 mod optimiser;
 pub mod synthetic;
 
@@ -44,6 +45,7 @@ pub use coordination::{
     ServerControl, State,
 };
 pub use coordinator::{ClientChannel, Coordinator, CoordinatorConfig, Target};
+pub use fixed_rules::{VideoBounds, fixed_rules};
 
 pub use optimiser::{
     ContentBound, Direction, Exact, Floors, Invalid, MAX_GAP, Multistart, Optimality,

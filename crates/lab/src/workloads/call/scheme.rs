@@ -7,7 +7,8 @@ use airlane_base::Rate;
 use airlane_call::{CoordinationConfig, LastNConfig, Optimiser, ServerConfig};
 use airlane_plum::{
     CapacityConfig, CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig,
-    OptimiserConfig, Problem, Qoe, Target, Targets, Views, solver_for, targets,
+    OptimiserConfig, Problem, Qoe, Target, Targets, VideoBounds, Views, fixed_rules, solver_for,
+    targets,
 };
 use airlane_quic::{AckPolicy, TransportConfig};
 use serde::Serialize;
@@ -21,6 +22,8 @@ pub(super) enum Coordination {
     Off,
     /// Plum.
     Plum,
+    /// The rules of the authors' public code, in the place of the optimiser.
+    FixedRules,
 }
 
 /// QoE function of a participant.
@@ -50,7 +53,8 @@ pub(super) enum Acks {
 
 words! {
     Acks: "scenario" => Self::Scenario, "tack" => Self::Tack;
-    Coordination: "off" => Self::Off, "plum" => Self::Plum;
+    Coordination: "off" => Self::Off, "plum" => Self::Plum,
+        "fixed-rules" => Self::FixedRules;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
     CapacitySource: "delivered" => Self::Delivered, "estimates" => Self::Estimates;
@@ -101,6 +105,9 @@ impl SchemePart for OfScheme {
     fn note(&self) -> Vec<String> {
         let note = match self.coordination {
             Coordination::Off => "In calls each direction follows its own congestion controller.",
+            Coordination::FixedRules => {
+                "In calls fixed rules divide the channel that each uplink and downlink share."
+            }
             Coordination::Plum => {
                 "In calls one optimiser decides what each uplink and downlink may take of the \
                  channel that they share."
@@ -120,7 +127,8 @@ impl SchemePart for OfScheme {
 /// What a scheme says; `None` if it says nothing.
 pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let default = OfScheme::default();
-    let doc = "Who decides the bitrates of a call: each direction's controller, or Plum.";
+    let doc = "Who decides the bitrates of a call: each direction's controller, Plum, or the fixed rules of its authors' \
+               public code.";
     let coordination = r.word_or_none("call_coordination", "\"off\"", doc);
     let doc = "How a participant's quality of experience grows with its downlink: linear, logarithmic, or a concave or \
                convex square (Plum, Table I).";
@@ -198,23 +206,25 @@ impl OfScheme {
                 immediate_drop: self.immediate_drop,
                 ..CoordinatorConfig::default()
             },
-            optimiser: optimiser(self.optimiser_config()),
+            optimiser: match self.coordination {
+                Coordination::FixedRules => by_fixed_rules(),
+                Coordination::Plum | Coordination::Off => optimiser(self.optimiser_config()),
+            },
             restores: self.restores,
         };
-        let is_plum = self.coordination == Coordination::Plum;
+        let is_coordinated = self.coordination != Coordination::Off;
         ServerConfig {
             capacity,
             min_frame_bytes: self.min_frame_bytes,
             last_n: self.last_n.map(|number| LastNConfig::new(number as usize)),
-            coordination: is_plum.then(coordination),
+            coordination: is_coordinated.then(coordination),
             ..ServerConfig::default()
         }
     }
 
     fn optimiser_config(&self) -> OptimiserConfig {
-        let kbps = |rate: Rate| rate.as_f64() / 1000.0;
         OptimiserConfig {
-            max_rate: kbps(self.max_rate),
+            max_rate: kbps(&self.max_rate),
             views: self.views.map_or(Views::Others, Views::Fixed),
             rho: self.rho,
             qoe: match self.qoe {
@@ -224,7 +234,7 @@ impl OfScheme {
                 QoeKind::ConvexSquare => Qoe::ConvexSquare { alpha: None },
             },
             content: ContentBound::Written,
-            server: self.server.map(kbps),
+            server: self.server.as_ref().map(kbps),
             floors: None,
         }
     }
@@ -249,16 +259,33 @@ const MAX_TACK_PACKETS: u32 = 16;
 /// Acknowledgements of TACK in a round trip (its beta).
 const TACKS_PER_ROUND_TRIP: u32 = 4;
 
+fn kbps(rate: &Rate) -> f64 {
+    rate.as_f64() / 1000.0
+}
+
+fn target(up: f64, down: f64) -> Target {
+    let rate = |kbps: f64| Rate::from_bps_f64(kbps * 1000.0);
+    Target { up: rate(up), down: rate(down) }
+}
+
+/// The authors' fixed rules in the place of an optimiser.
+fn by_fixed_rules() -> Optimiser {
+    Optimiser(Arc::new(|rates: &[Rate]| {
+        let capacities: Vec<f64> = rates.iter().map(kbps).collect();
+        let divided = fixed_rules(&capacities, VideoBounds::AUTHORS);
+        Some(divided.into_iter().map(|(up, down)| target(up, down)).collect())
+    }))
+}
+
 /// Optimiser of a conference.
 fn optimiser(config: OptimiserConfig) -> Optimiser {
     Optimiser(Arc::new(move |rates: &[Rate]| {
-        let capacities: Vec<f64> = rates.iter().map(|rate| rate.as_f64() / 1000.0).collect();
+        let capacities: Vec<f64> = rates.iter().map(kbps).collect();
         let problem = Problem::new(&capacities, &config).ok()?;
         let Targets::Constrained(solution) = targets(&*solver_for(&problem), &problem, None) else {
             return None;
         };
-        let rate = |kbps: f64| Rate::from_bps_f64(kbps * 1000.0);
         let both = solution.up.iter().zip(&solution.down);
-        Some(both.map(|(up, down)| Target { up: rate(*up), down: rate(*down) }).collect())
+        Some(both.map(|(up, down)| target(*up, *down)).collect())
     }))
 }
