@@ -19,7 +19,7 @@ use crate::error::CallError;
 use crate::frame_reader::{read_header, read_payload};
 use crate::playout::Playout;
 use crate::queue::{Frame, QueueConfig};
-use crate::rate::{RateConfig, estimate};
+use crate::rate::{Bitrate, Guidance, RateConfig, estimate};
 use crate::sender::{FrameSender, UNSENT_BYTES};
 use crate::wire::{
     FromParticipant, FromServer, MAX_FRAME_BYTES, MediaHeader, ParticipantId, Track, UplinkReport,
@@ -31,8 +31,6 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
 /// Time without a decodable frame after which a key frame is asked for, and between two such requests.
 const KEY_FRAME_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time for which a restored bitrate holds while the controller estimates less.
-const RESTORE_TIME: Duration = Duration::from_secs(2);
 /// Frames that the server may send at once.
 const MAX_STREAMS: u32 = 512;
 /// Bytes that the server may have under way.
@@ -234,7 +232,7 @@ impl Participant {
     async fn film(&self) {
         let interval = self.camera.lock().as_ref().map(Encoder::frame_interval);
         let Some(interval) = interval else { return std::future::pending().await };
-        let mut restored: Option<(Rate, Time)> = None;
+        let mut bitrate = Bitrate::new(self.config.rates, self.config.restores);
         let (mut at, mut frame) = (self.clock.now(), 0);
         loop {
             self.clock.sleep_until(at).await;
@@ -246,26 +244,13 @@ impl Participant {
             if !self.sender.take_wanted().is_empty() {
                 self.request_key_frame();
             }
-            let pending = self.sender.bytes();
-            let natural =
-                self.natural().map(|estimate| self.config.rates.natural(estimate, pending));
-            let mut natural = natural.unwrap_or(Rate::ZERO);
             let (target, retained) = {
                 let mut control = self.control.lock();
                 (control.target(now), control.take_retained(now))
             };
-            if let Some(rate) = retained.filter(|_| self.config.restores) {
-                restored = Some((self.config.rates.media(rate), now + RESTORE_TIME));
-            }
-            // A restored bitrate holds until frames wait: then there is no room for it any more.
-            restored = restored.filter(|(_, until)| {
-                now < *until && target.is_none() && pending <= self.config.rates.max_pending_bytes
-            });
-            if let Some((rate, _)) = restored {
-                natural = natural.max(rate);
-            }
-            let rate =
-                target.map_or(natural, |target| natural.min(self.config.rates.media(target)));
+            let pending = self.sender.bytes();
+            let guidance = Guidance { estimate: self.natural(), pending, target, retained };
+            let rate = bitrate.update(now, &guidance);
             let encoded = match &mut *self.camera.lock() {
                 Some(camera) => camera.encode(now, rate, MAX_FRAME_BYTES),
                 None => return,

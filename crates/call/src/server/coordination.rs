@@ -20,10 +20,6 @@ impl Coordination {
         Self { config, coordinator }
     }
 
-    pub(super) fn restores(&self) -> bool {
-        self.config.restores
-    }
-
     pub(super) fn remove(&mut self, id: ParticipantId) {
         self.coordinator.remove(id);
     }

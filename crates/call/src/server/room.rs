@@ -148,29 +148,28 @@ impl Room {
                 pause_others(last_n, &sessions);
             }
         }
-        let restores = {
-            let mut coordination = self.coordination.lock();
-            let Some(coordination) = &mut *coordination else {
-                self.split(&sessions, false);
-                return;
-            };
-            let channels: Vec<_> = sessions.iter().map(|s| (s.id, s.channel(now))).collect();
+        if let Some(coordination) = &mut *self.coordination.lock() {
+            let channels: Vec<_> = sessions.iter().map(|s| (s.id, s.channel())).collect();
             for (id, decision) in coordination.update(now, &channels) {
                 if let Some(session) = sessions.iter().find(|session| session.id == id) {
                     session.decide(decision);
                 }
             }
-            coordination.restores()
-        };
-        self.split(&sessions, restores);
+        }
+        self.split(&sessions);
+    }
+
+    /// Whether the bitrate from before a hold is restored.
+    pub(super) fn restores(&self) -> bool {
+        self.config.coordination.as_ref().is_some_and(|config| config.restores)
     }
 
     /// Divides the downlink of each participant over the others' video, max-min fair.
-    fn split(&self, sessions: &[Arc<Session>], restores: bool) {
+    fn split(&self, sessions: &[Arc<Session>]) {
         let now = self.clock.now();
         let rates: Vec<_> = sessions.iter().map(|session| session.video_rate(now)).collect();
         for (i, session) in sessions.iter().enumerate() {
-            let budget = session.down_media(now, restores);
+            let budget = session.down_media(now);
             let others = || (0..sessions.len()).filter(move |j| *j != i);
             let of_others: Vec<f64> = others().map(|j| rates[j].as_f64()).collect();
             let shares = max_min(budget.as_f64(), &of_others);

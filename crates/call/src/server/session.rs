@@ -21,7 +21,7 @@ use crate::error::CallError;
 use crate::frame_reader::{read_header, read_payload};
 use crate::meter::Meter;
 use crate::queue::Frame;
-use crate::rate::{RateConfig, estimate};
+use crate::rate::{Bitrate, Guidance, estimate};
 use crate::sender::FrameSender;
 use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track, UplinkReport};
 
@@ -36,15 +36,12 @@ const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
 const NOTICE_INTERVAL: Duration = Duration::from_millis(500);
 /// IP and UDP headers in bytes.
 const IP_UDP_BYTES: u64 = 28;
-/// Time for which a restored bitrate holds while the controller estimates less.
-const RESTORE_TIME: Duration = Duration::from_secs(2);
 
 /// A participant's session.
 pub(super) struct Session {
     pub(super) id: ParticipantId,
     pub(super) name: String,
     connection: Connection,
-    rates: RateConfig,
     sender: Arc<FrameSender>,
     messages: mpsc::Sender<FromServer>,
     shared: Arc<Mutex<Shared>>,
@@ -65,8 +62,8 @@ struct Shared {
     ratios: BTreeMap<ParticipantId, f64>,
     /// When a key frame of each track was asked for last.
     asked: BTreeMap<Track, Time>,
-    /// A bitrate from before the Constrained state, and until when it holds.
-    restored: Option<(Rate, Time)>,
+    /// Bitrate of media that goes to it.
+    bitrate: Bitrate,
 }
 
 impl Session {
@@ -143,7 +140,7 @@ impl Session {
     }
 
     /// What the coordinator is told of the channel.
-    pub(super) fn channel(&self, _now: Time) -> ClientChannel {
+    pub(super) fn channel(&self) -> ClientChannel {
         let down = estimate(&self.connection.control().stats());
         let shared = self.shared.lock();
         ClientChannel {
@@ -175,23 +172,12 @@ impl Session {
     }
 
     /// Bitrate of media that may go to the participant.
-    pub(super) fn down_media(&self, now: Time, restores: bool) -> Rate {
+    pub(super) fn down_media(&self, now: Time) -> Rate {
         let pending = self.sender.bytes();
-        let natural = estimate(&self.connection.control().stats());
-        let natural = natural.map(|estimate| self.rates.natural(estimate, pending));
-        let mut natural = natural.unwrap_or(Rate::ZERO);
+        let estimate = estimate(&self.connection.control().stats());
         let mut shared = self.shared.lock();
-        let target = shared.control.target();
-        if let Some(rate) = shared.control.take_retained().filter(|_| restores) {
-            shared.restored = Some((self.rates.media(rate), now + RESTORE_TIME));
-        }
-        shared.restored = shared.restored.filter(|(_, until)| {
-            now < *until && target.is_none() && pending <= self.rates.max_pending_bytes
-        });
-        if let Some((rate, _)) = shared.restored {
-            natural = natural.max(rate);
-        }
-        target.map_or(natural, |target| natural.min(self.rates.media(target)))
+        let (target, retained) = (shared.control.target(), shared.control.take_retained());
+        shared.bitrate.update(now, &Guidance { estimate, pending, target, retained })
     }
 
     pub(super) fn set_ratios(&self, ratios: BTreeMap<ParticipantId, f64>) {
@@ -251,20 +237,20 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         video: Meter::default(),
         ratios: BTreeMap::new(),
         asked: BTreeMap::new(),
-        restored: None,
+        bitrate: Bitrate::new(room.config.rates, room.restores()),
     }));
     let header = {
         let shared = shared.clone();
         move |header: &MediaHeader| header.encode_down(&shared.lock().control.notice())
     };
     let sender = FrameSender::new(room.config.queue, Box::new(header));
-    let (connection, rates) = (connection.clone(), room.config.rates);
+    let connection = connection.clone();
     let session = room.join(&name, |id| {
         let name = name.clone();
         let is_paused = AtomicBool::new(false);
-        Arc::new(Session { id, name, connection, rates, sender, messages, shared, is_paused })
+        Arc::new(Session { id, name, connection, sender, messages, shared, is_paused })
     })?;
-    connection_of(&session).mark_active();
+    session.connection.mark_active();
     let result = tokio::select! {
         biased;
         result = receive(room, &session) => result,
@@ -274,10 +260,6 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     };
     room.leave(session.id);
     result
-}
-
-fn connection_of(session: &Session) -> &Connection {
-    &session.connection
 }
 
 /// Receives the participant's frames.
