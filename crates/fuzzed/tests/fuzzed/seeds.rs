@@ -3,6 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use airlane_call::wire as calls;
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
 use airlane_fuzzed::TARGETS;
@@ -106,6 +107,14 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
         "y4m" => {
             let mut picture = Vec::new();
             y4m::Reader::new(data).is_ok_and(|mut reader| reader.read(&mut picture) == Ok(true))
+        }
+        "call" => {
+            whole(data, calls::FromParticipant::decode)
+                || whole(data, calls::FromServer::decode)
+                || data.first_chunk().is_some_and(|header| {
+                    calls::MediaHeader::decode_up(*header).is_ok()
+                        || calls::MediaHeader::decode_down(*header).is_ok()
+                })
         }
         other => panic!("nothing here says when a seed of {other} is valid"),
     }

@@ -29,8 +29,9 @@
 //! - **Acknowledgements behind a full window.** While data waits for the window or the pacer, noq sends no
 //!   acknowledgements either, though these are not congestion-controlled (RFC 9002, section 7). Two ends that both
 //!   send, and whose windows are full after an outage, would wait for each other until a probe timeout, which may
-//!   have grown to many seconds. So where the peer has waited for 25 ms (RFC 9000, section 18.2), one
-//!   packet is let through, which carries the acknowledgement.
+//!   have grown to many seconds. So where the peer has waited for [`MAX_HELD_ACK`], one packet is let through,
+//!   which carries the acknowledgement. It carries data too: at the 25 ms that RFC 9000 has for acknowledgements,
+//!   flows that recover from a loss would send beyond their windows.
 //! - **Marks** (ECN-CE) come as congestion events, of any packet number space and without the
 //!   number of packets.
 //!
@@ -86,9 +87,9 @@ impl congestion::ControllerFactory for Factory {
     }
 }
 
-/// Longest time that a peer waits for an acknowledgement while data waits for window or pacer: the default of
-/// max_ack_delay (RFC 9000, section 18.2).
-const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+/// Longest time that a peer waits for an acknowledgement while data waits for window or pacer: the round trip that
+/// is assumed where none is known (RFC 9002, section 6.2.2), which a window is rarely closed for without an outage.
+const MAX_HELD_ACK: Duration = Duration::from_millis(333);
 
 /// Stands for "none" in the atomics with times.
 const NONE: u64 = u64::MAX;
@@ -231,7 +232,7 @@ impl Shared {
     pub(crate) fn ack_deadline(&self) -> Option<Time> {
         let since = self.ack_owed_since.load(Ordering::Relaxed);
         let is_held = self.waiting_since.load(Ordering::Relaxed) != NONE;
-        (since != NONE && is_held).then(|| Time::from_nanos(since) + MAX_ACK_DELAY)
+        (since != NONE && is_held).then(|| Time::from_nanos(since) + MAX_HELD_ACK)
     }
 
     /// Whether the peer has waited too long for an acknowledgement: a packet may leave whatever window and
