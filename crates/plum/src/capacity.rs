@@ -23,6 +23,10 @@ pub struct CapacityConfig {
     pub method: CapacityMethod,
     /// Time over which deliveries are averaged.
     pub window: Duration,
+    /// Time whose deliveries alone count where they differ from those of the whole window.
+    pub short_window: Duration,
+    /// Share by which they must differ.
+    pub change: f64,
     /// Time with a queue within the window from which on it counts as measured.
     pub min_queued: Duration,
     /// Delay above the least round trip from which on packets count as queued.
@@ -38,6 +42,8 @@ impl Default for CapacityConfig {
         Self {
             method: CapacityMethod::Delivered,
             window: Duration::from_secs(5),
+            short_window: Duration::from_secs(1),
+            change: 0.2,
             min_queued: Duration::from_millis(400),
             min_queueing: Duration::from_millis(4),
             growth_delay: Duration::from_secs(3),
@@ -129,12 +135,9 @@ impl CapacityEstimator {
             self.queued_time += time;
             self.queued_bytes = self.queued_bytes.saturating_add(bytes);
         }
-        while let Some((at, time, bytes)) = self.queued.front().copied()
-            && now.since(at) > self.config.window
-        {
-            self.queued.pop_front();
-            self.queued_time = self.queued_time.saturating_sub(time);
-            self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+        self.forget(now, self.config.window);
+        if self.has_changed(now) {
+            self.forget(now, self.config.short_window);
         }
         if self.queued_time >= self.config.min_queued {
             let rate = Rate::of(self.queued_bytes, self.queued_time);
@@ -148,6 +151,30 @@ impl CapacityEstimator {
             estimate.rate =
                 estimate.rate.scale(1.0 + self.config.growth_per_s * time.as_secs_f64());
         }
+    }
+
+    /// Forgets what ended longer ago than `window`.
+    fn forget(&mut self, now: Time, window: Duration) {
+        while let Some((at, time, bytes)) = self.queued.front().copied()
+            && now.since(at) > window
+        {
+            self.queued.pop_front();
+            self.queued_time = self.queued_time.saturating_sub(time);
+            self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
+        }
+    }
+
+    /// Whether the last deliveries differ from those of the whole window.
+    fn has_changed(&self, now: Time) -> bool {
+        let last = self.queued.iter().rev();
+        let last = last.take_while(|(at, ..)| now.since(*at) <= self.config.short_window);
+        let (time, bytes) =
+            last.fold((Duration::ZERO, 0_u64), |(t, b), (_, time, bytes)| (t + *time, b + *bytes));
+        if time < self.config.min_queued {
+            return false;
+        }
+        let (last, all) = (Rate::of(bytes, time), Rate::of(self.queued_bytes, self.queued_time));
+        (last.as_f64() - all.as_f64()).abs() > self.config.change * all.as_f64()
     }
 
     /// Capacity; `None` before the first measurement.

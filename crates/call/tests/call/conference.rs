@@ -211,35 +211,6 @@ fn a_channel_that_was_gone_comes_back() {
     let steps = [(seconds(0), 12.0), (seconds(10), 0.0), (seconds(20), 12.0)];
     let clients = vec![half_duplex_steps(&steps).into(), link(50.0).into(), link(50.0).into()];
     let outcome = call(clients, yielding(0.2), LENGTH);
-    for r in outcome.channel(0).iter().step_by(10) {
-        let m = |r: Option<Rate>| r.map_or(-1.0, Rate::mbps);
-        println!(
-            "{:?} B {:.2} est {:.2} {:.2} media {:.2} {:.2} {:?} {:.2} dropped {}",
-            r.at,
-            m(r.capacity),
-            m(r.up_estimate),
-            m(r.down_estimate),
-            r.up_media.mbps(),
-            r.down_media.mbps(),
-            r.state,
-            m(r.target),
-            r.dropped
-        );
-    }
-    for s in 0..30 {
-        println!(
-            "{s} shown {} encoded {:?}",
-            outcome.shown[0]
-                .iter()
-                .filter(|r| r.shown.unwrap().since_start().as_secs() == s)
-                .count(),
-            outcome.encoded[0]
-                .iter()
-                .filter(|r| r.at.since_start().as_secs() == s)
-                .map(|r| r.target)
-                .next()
-        );
-    }
     assert_eq!(outcome.ended, vec![None; 3]);
     for client in 0..3 {
         let source = outcome.ids[(client + 1) % 3].expect("welcome");

@@ -87,9 +87,9 @@ impl congestion::ControllerFactory for Factory {
     }
 }
 
-/// Longest time that a peer waits for an acknowledgement while data waits for window or pacer: the round trip that
-/// is assumed where none is known (RFC 9002, section 6.2.2), which a window is rarely closed for without an outage.
-const MAX_HELD_ACK: Duration = Duration::from_millis(333);
+/// Longest time that a peer waits for an acknowledgement while data waits for window or pacer: the first probe
+/// timeout where no round trip is known (RFC 9002, section 6.2.2), for which no window is closed without an outage.
+const MAX_HELD_ACK: Duration = Duration::from_millis(999);
 
 /// Stands for "none" in the atomics with times.
 const NONE: u64 = u64::MAX;

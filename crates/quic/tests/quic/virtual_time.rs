@@ -402,9 +402,9 @@ fn ends_whose_windows_are_full_do_not_wait_for_each_other() {
                     let of = |c: &airlane_quic::Connection| c.control().stats().acked_bytes;
                     (of(&to_client), of(&to_server))
                 };
-                c.sleep_until(until + Duration::from_millis(1_000)).await;
+                c.sleep_until(until + Duration::from_millis(1_500)).await;
                 let before = acked();
-                c.sleep_until(until + Duration::from_millis(2_000)).await;
+                c.sleep_until(until + Duration::from_millis(2_500)).await;
                 let after = acked();
                 to_server.close(0, "done");
                 (after.0 - before.0, after.1 - before.1)
