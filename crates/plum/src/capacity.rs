@@ -146,10 +146,12 @@ impl CapacityEstimator {
             && let Some(estimate) = &mut self.estimate
             && now.since(estimate.at) > self.config.growth_delay
         {
-            // Nothing queues although a direction is held: the channel carries more, and how much is found
-            // by asking for more.
-            estimate.rate =
-                estimate.rate.scale(1.0 + self.config.growth_per_s * time.as_secs_f64());
+            // Nothing queues although a direction is held: the channel may carry more, and how much is found by
+            // asking for more. It is no more than both controllers together have ever seen.
+            let seen = |rate: Option<Rate>| rate.map_or(0, Rate::bps);
+            let bound = seen(sample.up_estimate).saturating_add(seen(sample.down_estimate));
+            let grown = estimate.rate.scale(1.0 + self.config.growth_per_s * time.as_secs_f64());
+            estimate.rate = grown.min(Rate::from_bps(bound)).max(estimate.rate);
         }
     }
 
