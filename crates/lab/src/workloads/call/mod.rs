@@ -58,7 +58,7 @@ impl Workload for Call {
 
 impl airlane_judge::Workload for Call {
     fn demo(&self) -> Option<Demo> {
-        Some(Demo { scenario: "call", duration_s: None })
+        Some(Demo { scenario: "call", duration_s: Some(12) })
     }
 
     fn defaults(&self) -> String {
