@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use airlane_base::{Rate, Rng, Time};
-use rand::RngExt as _;
 use rand_distr::{Distribution, LogNormal};
 
 /// Settings of an encoder model.
@@ -101,9 +100,8 @@ impl Encoder {
     /// A factor of mean 1.
     fn variation(&mut self) -> f64 {
         let variance = (1.0 + self.config.size_variation.powi(2)).ln();
-        match LogNormal::new(-variance / 2.0, variance.sqrt()) {
-            Ok(law) => law.sample(&mut self.rng),
-            Err(_) => 1.0 + 0.0 * self.rng.random::<f64>(),
-        }
+        // There is a law for every finite coefficient.
+        LogNormal::new(-variance / 2.0, variance.sqrt())
+            .map_or(1.0, |law| law.sample(&mut self.rng))
     }
 }

@@ -1,8 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod arriving;
+mod control_stream;
 mod encoder;
 mod error;
-mod frame_reader;
 mod last_n;
 mod meter;
 mod participant;

@@ -10,13 +10,14 @@ use airlane_base::{Pattern, Rate, Time};
 use airlane_plum::{ClientControl, DEFAULT_NOTICE_TIMEOUT};
 use airlane_quic::{Connection, Endpoint, RecvStream, SendStream, TransportConfig};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
+use crate::arriving::{ArrivingBytes, each_stream, read_header};
+use crate::control_stream::{next_message, write_message};
 use crate::encoder::{Encoder, EncoderConfig};
 use crate::error::CallError;
-use crate::frame_reader::{read_header, read_payload};
 use crate::playout::Playout;
 use crate::queue::{Frame, QueueConfig};
 use crate::rate::{Bitrate, Guidance, RateConfig, estimate};
@@ -35,7 +36,11 @@ const KEY_FRAME_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_STREAMS: u32 = 512;
 /// Bytes that the server may have under way.
 const RECEIVE_WINDOW_BYTES: u32 = 8 << 20;
-/// Where payloads are found in the pattern: longer than any.
+/// Payload bytes of the server's frames that may be under way at once.
+const MAX_ARRIVING_BYTES: u64 = 64 << 20;
+/// Tracks that a participant keeps: the audio is not kept, and a call has at most 1000 participants.
+const MAX_TRACKS: usize = 2_000;
+/// Length of the patterns that payloads are the beginning of: longer than any.
 const PATTERN_BYTES: u64 = 1 << 40;
 
 /// Settings of a participant.
@@ -161,6 +166,7 @@ struct Participant {
     /// Whether the server wants no video.
     is_paused: AtomicBool,
     tracks: Mutex<BTreeMap<(ParticipantId, Track), Received>>,
+    arriving: ArrivingBytes,
     messages: mpsc::UnboundedSender<FromParticipant>,
     note: ParticipantNote,
 }
@@ -182,10 +188,10 @@ impl Participant {
     ) -> Result<(), CallError> {
         let (mut to, mut from) = connection.open_bi().await?;
         to.set_priority(2)?;
+        let join = FromParticipant::Join(config.name.clone());
+        write_message(&mut to, |bytes| join.encode(bytes)).await?;
         let mut buffer = BytesMut::new();
-        FromParticipant::Join(config.name.clone()).encode(&mut buffer);
-        to.write_all(buffer.split().freeze()).await?;
-        let FromServer::Welcome(id) = next_message(&mut from, &mut buffer).await? else {
+        let FromServer::Welcome(id) = from_server(&mut from, &mut buffer).await? else {
             return Err(CallError::Protocol("a message before the welcome"));
         };
         note(ParticipantEvent::Welcome(id));
@@ -204,6 +210,7 @@ impl Participant {
             camera: Mutex::new(config.camera.map(|camera| Encoder::new(camera, rng))),
             is_paused: AtomicBool::new(false),
             tracks: Mutex::default(),
+            arriving: ArrivingBytes::new(MAX_ARRIVING_BYTES),
             id,
             connection: connection.clone(),
             clock: clock.clone(),
@@ -294,7 +301,7 @@ impl Participant {
             captured: now.since_start(),
             payload_bytes: bytes,
         };
-        let payload = body(&header).pieces(0..bytes.into(), u64::MAX).collect();
+        let payload = payload(&header);
         let record = EncodedRecord { at: now, track, frame, bytes, rate, target };
         (self.note)(ParticipantEvent::Encoded(record));
         self.sender.push(now, Frame { header, payload });
@@ -302,26 +309,11 @@ impl Participant {
 
     /// Receives the frames of others until something fails.
     async fn receive(self: &Arc<Self>) -> CallError {
-        let (failed, mut failure) = mpsc::unbounded_channel();
-        loop {
-            let stream = tokio::select! {
-                biased;
-                Some(error) = failure.recv() => return error,
-                stream = self.connection.accept_uni() => stream,
-            };
-            let mut stream = match stream {
-                Ok(stream) => stream,
-                Err(e) => return e.into(),
-            };
-            let (participant, failed) = (self.clone(), failed.clone());
-            self.clock.spawn("call frame", async move {
-                match participant.receive_frame(&mut stream).await {
-                    // A frame that its sender gave up.
-                    Ok(()) | Err(CallError::Quic(_)) => {}
-                    Err(e) => drop(failed.send(e)),
-                }
-            });
-        }
+        let receive = |mut stream| {
+            let participant = self.clone();
+            async move { participant.receive_frame(&mut stream).await }
+        };
+        each_stream(&self.connection, &self.clock, receive).await
     }
 
     async fn receive_frame(&self, stream: &mut RecvStream) -> Result<(), CallError> {
@@ -329,23 +321,21 @@ impl Participant {
         let (header, notice) = MediaHeader::decode_down(header)?;
         let natural = self.natural();
         self.control.lock().on_notice(self.clock.now(), notice, natural);
-        let payload = read_payload(stream, first, header.payload_bytes).await?;
-        let mut at = 0;
-        for piece in payload {
-            if !body(&header).matches(at, &piece) {
-                return Err(CallError::Protocol("a payload with wrong bytes"));
-            }
-            at += piece.len() as u64;
+        let payload = self.arriving.read_payload(stream, first, header.payload_bytes).await?;
+        if !body(&header).matches(0, &payload) {
+            return Err(CallError::Protocol("a payload with wrong bytes"));
         }
         let now = self.clock.now();
-        let mut record = ReceivedRecord { arrived: now, shown: None, header };
-        if header.track == Track::Audio {
-            record.shown = Some(now);
-            (self.note)(ParticipantEvent::Received(record));
+        let is_audio = header.track == Track::Audio;
+        let record = ReceivedRecord { arrived: now, shown: is_audio.then_some(now), header };
+        (self.note)(ParticipantEvent::Received(record));
+        if is_audio {
             return Ok(());
         }
-        (self.note)(ParticipantEvent::Received(record));
         let mut tracks = self.tracks.lock();
+        if tracks.len() >= MAX_TRACKS && !tracks.contains_key(&(header.source, header.track)) {
+            return Err(CallError::Protocol("more tracks than a call has"));
+        }
         let track = tracks.entry((header.source, header.track)).or_default();
         let shown = track.playout.on_frame(header.frame, header.is_key, record);
         if !shown.is_empty() {
@@ -366,7 +356,7 @@ impl Participant {
     /// Follows the messages of the server until something fails.
     async fn follow(&self, from: &mut RecvStream, buffer: &mut BytesMut) -> CallError {
         loop {
-            match next_message(from, buffer).await {
+            match from_server(from, buffer).await {
                 Ok(FromServer::Welcome(_)) => return CallError::Protocol("a second welcome"),
                 Ok(FromServer::Joined(..)) => {}
                 Ok(FromServer::Left(id)) => {
@@ -402,10 +392,8 @@ impl Participant {
                     FromParticipant::Report(UplinkReport { epoch, estimate: self.natural() })
                 }
             };
-            let mut bytes = BytesMut::new();
-            message.encode(&mut bytes);
-            if let Err(e) = to.write_all(bytes.freeze()).await {
-                return e.into();
+            if let Err(e) = write_message(to, |bytes| message.encode(bytes)).await {
+                return e;
             }
         }
     }
@@ -417,17 +405,21 @@ fn body(header: &MediaHeader) -> Pattern {
     Pattern::new(&format!("call {} {track:?} {frame}", source.0), PATTERN_BYTES)
 }
 
-async fn next_message(
+/// Payload of a frame, in one piece.
+fn payload(header: &MediaHeader) -> Bytes {
+    let mut pieces: Vec<_> =
+        body(header).pieces(0..header.payload_bytes.into(), u64::MAX).collect();
+    match pieces.len() {
+        0 | 1 => pieces.pop().unwrap_or_default(),
+        _ => pieces.concat().into(),
+    }
+}
+
+/// The next message of the server, which ends its stream with the call alone.
+async fn from_server(
     from: &mut RecvStream,
     buffer: &mut BytesMut,
 ) -> Result<FromServer, CallError> {
-    loop {
-        if let Some(message) = FromServer::decode(buffer)? {
-            return Ok(message);
-        }
-        match from.read_chunk(usize::MAX).await? {
-            Some(piece) => buffer.extend_from_slice(&piece),
-            None => return Err(CallError::Protocol("the server ended the control stream")),
-        }
-    }
+    let message = next_message(from, buffer, FromServer::decode).await?;
+    message.ok_or(CallError::Protocol("the server ended the control stream"))
 }

@@ -11,7 +11,7 @@ const MAX_WAITING: usize = 64;
 pub struct Playout<T> {
     /// The frame that is shown next; `None` before the first key frame.
     next: Option<u32>,
-    waiting: BTreeMap<u32, (bool, T)>,
+    waiting: BTreeMap<u32, T>,
 }
 
 impl<T> Default for Playout<T> {
@@ -26,7 +26,7 @@ impl<T> Playout<T> {
         if self.next.is_some_and(|next| number < next) {
             return Vec::new();
         }
-        self.waiting.insert(number, (is_key, frame));
+        self.waiting.insert(number, frame);
         if is_key {
             // What came before it can only be older than what is shown next.
             self.waiting = self.waiting.split_off(&number);
@@ -34,7 +34,7 @@ impl<T> Playout<T> {
         }
         let mut shown = Vec::new();
         while let Some(next) = self.next
-            && let Some((_, frame)) = self.waiting.remove(&next)
+            && let Some(frame) = self.waiting.remove(&next)
         {
             shown.push(frame);
             self.next = Some(next.saturating_add(1));

@@ -13,7 +13,7 @@ use crate::wire::{MediaHeader, ParticipantId, Track};
 pub struct QueueConfig {
     /// Time that a frame of video may wait.
     pub max_wait: Duration,
-    /// Bytes of frames that wait.
+    /// Bytes of memory that frames which wait take.
     pub max_bytes: u64,
 }
 
@@ -28,25 +28,21 @@ impl Default for QueueConfig {
 pub struct Frame {
     /// Header; the length in it is that of the payload.
     pub header: MediaHeader,
-    /// Payload in pieces.
-    pub payload: Vec<Bytes>,
+    /// Payload.
+    pub payload: Bytes,
 }
 
 impl Frame {
-    /// The frame cut to its first `bytes`.
+    /// The frame cut to its first `bytes`, if it has more.
     #[must_use]
     pub fn cut(&self, bytes: u32) -> Self {
-        let mut left = bytes as usize;
-        let mut payload = Vec::new();
-        for piece in &self.payload {
-            if left == 0 {
-                break;
-            }
-            let piece = piece.slice(..piece.len().min(left));
-            left -= piece.len();
-            payload.push(piece);
-        }
-        let payload_bytes = bytes - left as u32;
+        let payload_bytes = bytes.min(self.header.payload_bytes);
+        let rest = &self.payload[..payload_bytes as usize];
+        // A slice keeps the whole payload in memory: a small part of it is copied.
+        let payload = match rest.len() * 2 < self.payload.len() {
+            true => Bytes::copy_from_slice(rest),
+            false => self.payload.slice_ref(rest),
+        };
         Self { header: MediaHeader { payload_bytes, ..self.header }, payload }
     }
 }
@@ -87,7 +83,10 @@ impl FrameQueue {
             self.broken_tail.remove(&track);
             self.wanted.remove(&track);
         }
-        if self.bytes + bytes > self.config.max_bytes || self.broken_tail.contains(&track) {
+        // A frame without a payload takes memory too.
+        let frames = (self.audio.len() + self.video.len() + 1) as u64;
+        let memory = self.bytes + bytes + frames * size_of::<(Time, Frame)>() as u64;
+        if memory > self.config.max_bytes || self.broken_tail.contains(&track) {
             self.dropped += 1;
             if !is_audio {
                 self.wanted.insert(track);
@@ -131,7 +130,7 @@ impl FrameQueue {
         std::mem::take(&mut self.wanted).into_iter().collect()
     }
 
-    /// Bytes that wait.
+    /// Payload bytes that wait.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use airlane_base::{Rate, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_quic::ControlStats;
 
+/// UDP payload of a full packet in bytes, as the laboratory's connections have it. Others differ by under 1 % in
+/// what headers add.
+const FULL_PAYLOAD_BYTES: u16 = 1350;
 /// Time for which a restored bitrate holds while the controller estimates less.
 const RESTORE_TIME: Duration = Duration::from_secs(2);
 
@@ -31,8 +34,8 @@ pub fn estimate(stats: &ControlStats) -> Option<Rate> {
         Some(rate) => rate,
         None => Rate::of(stats.window, stats.rtt?.smoothed),
     };
-    // A full packet of 1350 bytes has 28 bytes of headers around it.
-    (payload > Rate::ZERO).then(|| payload.scale(1378.0 / 1350.0))
+    let full = f64::from(FULL_PAYLOAD_BYTES);
+    (payload > Rate::ZERO).then(|| payload.scale((full + f64::from(IP_UDP_HEADER_BYTES)) / full))
 }
 
 impl RateConfig {

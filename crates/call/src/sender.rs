@@ -98,9 +98,7 @@ impl FrameSender {
     ) -> Result<(), QuicError> {
         let mut stream = connection.open_uni().await?;
         stream.set_priority(priority)?;
-        let mut pieces = vec![(self.encode)(&frame.header)];
-        pieces.extend(frame.payload);
-        for piece in pieces {
+        for piece in [(self.encode)(&frame.header), frame.payload] {
             match stream.write_all(piece).await {
                 Ok(()) => {}
                 // The peer wants no more of this frame; the connection lives on.

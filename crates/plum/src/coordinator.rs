@@ -123,11 +123,11 @@ impl<K: Ord + Copy> Coordinator<K> {
         }
     }
 
-    /// Forgets a client that has left.
-    pub fn remove(&mut self, key: K) {
-        if self.clients.remove(&key).is_some() {
-            self.has_new_clients = true;
-        }
+    /// Forgets the clients that have left.
+    pub fn retain(&mut self, is_there: impl Fn(K) -> bool) {
+        let before = self.clients.len();
+        self.clients.retain(|key, _| is_there(*key));
+        self.has_new_clients |= self.clients.len() < before;
     }
 
     /// Capacities to optimise with, if a change was detected: of every client, in the order of keys. `None` too

@@ -44,7 +44,7 @@ fn it_optimises_at_its_interval_and_only_after_a_change() {
     // Somebody comes, and goes.
     coordinator.on_channel(2, &channel(50.0, 25.0, 25.0));
     assert!(coordinator.poll(at(20_000)).is_some());
-    coordinator.remove(2);
+    coordinator.retain(|key| key != 2);
     assert_eq!(coordinator.poll(at(25_000)), Some(vec![(1, mbps(14.5))]));
 }
 

@@ -20,16 +20,14 @@ impl Coordination {
         Self { config, coordinator }
     }
 
-    pub(super) fn remove(&mut self, id: ParticipantId) {
-        self.coordinator.remove(id);
-    }
-
-    /// Takes what is known of all clients, and returns what follows, if a change was detected.
+    /// Takes what is known of all clients, which are those that there are, and returns what follows, if a change
+    /// was detected.
     pub(super) fn update(
         &mut self,
         now: Time,
         channels: &[(ParticipantId, ClientChannel)],
     ) -> Vec<(ParticipantId, Decision)> {
+        self.coordinator.retain(|id| channels.iter().any(|(of, _)| *of == id));
         for (id, channel) in channels {
             self.coordinator.on_channel(*id, channel);
         }

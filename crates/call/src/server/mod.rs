@@ -26,6 +26,8 @@ use crate::sender::UNSENT_BYTES;
 use crate::wire::ParticipantId;
 use room::Room;
 
+/// Time for which a client may take to say that it wants to take part.
+const JOIN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Frames that a participant may have under way at once.
 const MAX_STREAMS: u32 = 64;
 /// Bytes that a participant may have under way.
@@ -155,6 +157,3 @@ pub async fn serve(endpoint: Endpoint, config: ServerConfig, note: ServerNote) {
         () = ticking => {}
     }
 }
-
-/// Time for which a client may take to say that it wants to take part.
-const JOIN_TIMEOUT: Duration = Duration::from_secs(10);

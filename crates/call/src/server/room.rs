@@ -28,12 +28,15 @@ fn pause_others(last_n: &LastN, sessions: &BTreeMap<ParticipantId, Arc<Session>>
     }
 }
 
-/// A room. Locks: the sessions' map first, then the coordination or the last speakers, then one session's state at
-/// a time.
+/// A room. Locks: the sessions' map first, then the next number or the last speakers, then one session's state at
+/// a time. The coordination is the ticks' alone.
 pub(super) struct Room {
     pub(super) config: ServerConfig,
     pub(super) clock: RuntimeHandle,
     sessions: Mutex<BTreeMap<ParticipantId, Arc<Session>>>,
+    /// Number of the next participant. Numbers of those who have left come last: what is under way of them would
+    /// be taken for somebody else's.
+    next_id: Mutex<u16>,
     coordination: Mutex<Option<Coordination>>,
     last_n: Mutex<Option<LastN>>,
     ticks: Mutex<u64>,
@@ -51,6 +54,7 @@ impl Room {
             config,
             clock,
             sessions: Mutex::default(),
+            next_id: Mutex::default(),
             coordination: Mutex::new(coordination),
             ticks: Mutex::default(),
             note,
@@ -67,8 +71,7 @@ impl Room {
         if sessions.len() >= self.config.max_participants {
             return Err(CallError::Full);
         }
-        let free = (0..=u16::MAX).map(ParticipantId).find(|id| !sessions.contains_key(id));
-        let session = make(free.ok_or(CallError::Full)?);
+        let session = make(self.free_id(&sessions)?);
         session.tell(FromServer::Welcome(session.id));
         for other in sessions.values() {
             session.tell(FromServer::Joined(other.id, other.name.clone()));
@@ -83,12 +86,23 @@ impl Room {
         Ok(session)
     }
 
+    /// The next number that nobody has.
+    fn free_id(
+        &self,
+        sessions: &BTreeMap<ParticipantId, Arc<Session>>,
+    ) -> Result<ParticipantId, CallError> {
+        let mut next = self.next_id.lock();
+        let first = *next;
+        let mut all = (0..=u16::MAX).map(|ahead| first.wrapping_add(ahead));
+        let free = all.find(|id| !sessions.contains_key(&ParticipantId(*id)));
+        let id = free.ok_or(CallError::Full)?;
+        *next = id.wrapping_add(1);
+        Ok(ParticipantId(id))
+    }
+
     pub(super) fn leave(&self, id: ParticipantId) {
         let mut sessions = self.sessions.lock();
         sessions.remove(&id);
-        if let Some(coordination) = &mut *self.coordination.lock() {
-            coordination.remove(id);
-        }
         if let Some(last_n) = &mut *self.last_n.lock() {
             last_n.leave(id);
             pause_others(last_n, &sessions);
@@ -104,12 +118,13 @@ impl Room {
         let now = self.clock.now();
         let sessions = self.sessions.lock();
         let source = frame.header.source;
-        let is_paused = sessions.get(&source).is_some_and(|session| session.is_paused());
-        if is_paused && frame.header.track != Track::Audio {
+        // The last frames of who has left may come after that was told.
+        let Some(of) = sessions.get(&source) else { return };
+        if of.is_paused() && frame.header.track != Track::Audio {
             return;
         }
         for (id, session) in &*sessions {
-            if *id != frame.header.source {
+            if *id != source {
                 session.forward(now, frame, self.config.min_frame_bytes);
             }
         }
@@ -130,6 +145,7 @@ impl Room {
             *ticks += 1;
             *ticks
         };
+        // Who leaves meanwhile is in it for this time alone.
         let sessions: Vec<Arc<Session>> = self.sessions.lock().values().cloned().collect();
         for session in &sessions {
             session.sample(now);

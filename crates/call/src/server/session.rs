@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use airlane_base::{Rate, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_plum::{
     CapacityEstimator, ChannelSample, ClientChannel, Decision, ServerControl, State,
 };
@@ -17,8 +17,9 @@ use tokio::sync::mpsc;
 
 use super::room::Room;
 use super::{ChannelRecord, JOIN_TIMEOUT};
+use crate::arriving::{ArrivingBytes, each_stream, read_header};
+use crate::control_stream::{next_message, write_message};
 use crate::error::CallError;
-use crate::frame_reader::{read_header, read_payload};
 use crate::meter::Meter;
 use crate::queue::Frame;
 use crate::rate::{Bitrate, Guidance, estimate};
@@ -27,15 +28,14 @@ use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track
 
 /// Messages to a participant that may wait: one that takes none is disconnected.
 const MAX_MESSAGES: usize = 4096;
-/// Payload bytes of frames of one participant that may be under way at once: they lie in memory until they are
-/// whole.
+/// Payload bytes of frames of one participant that may be under way at once.
 const MAX_ARRIVING_BYTES: u64 = 8 << 20;
 /// Time between two requests for a key frame of one track.
 const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval at which the notice is repeated on the control stream.
 const NOTICE_INTERVAL: Duration = Duration::from_millis(500);
-/// IP and UDP headers in bytes.
-const IP_UDP_BYTES: u64 = 28;
+/// IP and UDP headers of a datagram in bytes.
+const IP_UDP_BYTES: u64 = IP_UDP_HEADER_BYTES as u64;
 
 /// A participant's session.
 pub(super) struct Session {
@@ -44,6 +44,7 @@ pub(super) struct Session {
     connection: Connection,
     sender: Arc<FrameSender>,
     messages: mpsc::Sender<FromServer>,
+    arriving: ArrivingBytes,
     shared: Arc<Mutex<Shared>>,
     /// Whether its video is not wanted.
     is_paused: AtomicBool,
@@ -54,8 +55,8 @@ struct Shared {
     control: ServerControl,
     capacity: CapacityEstimator,
     report: UplinkReport,
-    /// Payload bytes of its frames that have begun to arrive.
-    arriving: u64,
+    /// Bandwidth of the downlink at the last sample, as its controller estimates.
+    down_estimate: Option<Rate>,
     /// Video that arrives from it.
     video: Meter,
     /// Share of each source's video that goes to it.
@@ -125,6 +126,7 @@ impl Session {
         let stats = self.connection.control().stats();
         let datagrams = self.connection.datagram_counts();
         let mut shared = self.shared.lock();
+        shared.down_estimate = estimate(&stats);
         // Packets that ask for no acknowledgement, mostly acknowledgements themselves, are taken to arrive.
         let unacknowledged = datagrams.sent_bytes.saturating_sub(stats.sent_bytes);
         let packets = datagrams.sent.saturating_sub(stats.sent_packets) + stats.acked_packets;
@@ -133,7 +135,7 @@ impl Session {
             down_bytes: stats.acked_bytes + unacknowledged + IP_UDP_BYTES * packets,
             queueing: stats.rtt.map_or(Duration::ZERO, |rtt| rtt.latest.saturating_sub(rtt.min)),
             up_estimate: shared.report.estimate,
-            down_estimate: estimate(&stats),
+            down_estimate: shared.down_estimate,
             is_constrained: shared.control.state() != State::Natural,
         };
         shared.capacity.on_sample(now, sample);
@@ -141,22 +143,20 @@ impl Session {
 
     /// What the coordinator is told of the channel.
     pub(super) fn channel(&self) -> ClientChannel {
-        let down = estimate(&self.connection.control().stats());
         let shared = self.shared.lock();
         ClientChannel {
             capacity: shared.capacity.estimate().map(|estimate| estimate.rate),
             up: shared.report.estimate,
-            down,
+            down: shared.down_estimate,
             state: shared.control.state(),
         }
     }
 
     /// Follows a decision of the coordinator.
     pub(super) fn decide(&self, decision: Decision) {
-        let natural = estimate(&self.connection.control().stats());
         let notice = {
             let mut shared = self.shared.lock();
-            let before = shared.control.notice();
+            let (before, natural) = (shared.control.notice(), shared.down_estimate);
             shared.control.decide(decision, natural);
             let notice = shared.control.notice();
             (notice != before).then_some(notice)
@@ -174,8 +174,8 @@ impl Session {
     /// Bitrate of media that may go to the participant.
     pub(super) fn down_media(&self, now: Time) -> Rate {
         let pending = self.sender.bytes();
-        let estimate = estimate(&self.connection.control().stats());
         let mut shared = self.shared.lock();
+        let estimate = shared.down_estimate;
         let (target, retained) = (shared.control.target(), shared.control.take_retained());
         shared.bitrate.update(now, &Guidance { estimate, pending, target, retained })
     }
@@ -185,7 +185,6 @@ impl Session {
     }
 
     pub(super) fn record(&self, now: Time, up_media: Rate, down_media: Rate) -> ChannelRecord {
-        let down_estimate = estimate(&self.connection.control().stats());
         let dropped = self.sender.dropped();
         let shared = self.shared.lock();
         ChannelRecord {
@@ -193,7 +192,7 @@ impl Session {
             participant: self.id,
             capacity: shared.capacity.estimate().map(|estimate| estimate.rate),
             up_estimate: shared.report.estimate,
-            down_estimate,
+            down_estimate: shared.down_estimate,
             up_media,
             down_media,
             state: shared.control.state(),
@@ -216,7 +215,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     let mut buffer = BytesMut::new();
     let joined = async {
         let (to, mut from) = connection.accept_bi().await?;
-        match next_message(&mut from, &mut buffer).await? {
+        match next_message(&mut from, &mut buffer, FromParticipant::decode).await? {
             Some(FromParticipant::Join(name)) => Ok((to, from, name)),
             Some(_) => Err(CallError::Protocol("a message before joining")),
             None => Err(CallError::Protocol("a control stream without a message")),
@@ -233,7 +232,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         control: ServerControl::default(),
         capacity: CapacityEstimator::new(room.config.capacity),
         report: UplinkReport::default(),
-        arriving: 0,
+        down_estimate: None,
         video: Meter::default(),
         ratios: BTreeMap::new(),
         asked: BTreeMap::new(),
@@ -248,12 +247,13 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     let session = room.join(&name, |id| {
         let name = name.clone();
         let is_paused = AtomicBool::new(false);
-        Arc::new(Session { id, name, connection, sender, messages, shared, is_paused })
+        let arriving = ArrivingBytes::new(MAX_ARRIVING_BYTES);
+        Arc::new(Session { id, name, connection, sender, messages, arriving, shared, is_paused })
     })?;
     session.connection.mark_active();
     let result = tokio::select! {
         biased;
-        result = receive(room, &session) => result,
+        error = receive(room, &session) => Err(error),
         result = follow(room, &session, &mut from, &mut buffer) => result,
         result = speak(room, &session, to, outgoing) => result,
         error = session.sender.run(&session.connection, &room.clock) => Err(error.into()),
@@ -262,24 +262,13 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     result
 }
 
-/// Receives the participant's frames.
-async fn receive(room: &Arc<Room>, session: &Arc<Session>) -> Result<(), CallError> {
-    let (failed, mut failure) = mpsc::unbounded_channel();
-    loop {
-        let stream = tokio::select! {
-            biased;
-            Some(error) = failure.recv() => return Err(error),
-            stream = session.connection.accept_uni() => stream?,
-        };
-        let (room, session, failed) = (room.clone(), session.clone(), failed.clone());
-        room.clock.clone().spawn("call frame", async move {
-            match receive_frame(&room, &session, stream).await {
-                // A frame that its sender gave up.
-                Ok(()) | Err(CallError::Quic(_)) => {}
-                Err(e) => drop(failed.send(e)),
-            }
-        });
-    }
+/// Receives the participant's frames until something fails.
+async fn receive(room: &Arc<Room>, session: &Arc<Session>) -> CallError {
+    let receive = |stream| {
+        let (room, session) = (room.clone(), session.clone());
+        async move { receive_frame(&room, &session, stream).await }
+    };
+    each_stream(&session.connection, &room.clock, receive).await
 }
 
 async fn receive_frame(
@@ -290,18 +279,9 @@ async fn receive_frame(
     let (header, first) = read_header(&mut stream).await?;
     let (header, report) = MediaHeader::decode_up(header)?;
     session.on_report(report);
-    let bytes = u64::from(header.payload_bytes);
-    {
-        let mut shared = session.shared.lock();
-        if shared.arriving + bytes > MAX_ARRIVING_BYTES {
-            return Err(CallError::Protocol("more frames at once than are taken"));
-        }
-        shared.arriving += bytes;
-    }
-    let payload = read_payload(&mut stream, first, header.payload_bytes).await;
-    session.shared.lock().arriving -= bytes;
-    let payload = payload?;
+    let payload = session.arriving.read_payload(&mut stream, first, header.payload_bytes).await?;
     if header.track != Track::Audio {
+        let bytes = u64::from(header.payload_bytes);
         session.shared.lock().video.add(room.clock.now(), bytes);
     }
     let header = MediaHeader { source: session.id, ..header };
@@ -317,7 +297,7 @@ async fn follow(
     buffer: &mut BytesMut,
 ) -> Result<(), CallError> {
     loop {
-        match next_message(from, buffer).await? {
+        match next_message(from, buffer, FromParticipant::decode).await? {
             Some(FromParticipant::Join(_)) => return Err(CallError::Protocol("joining twice")),
             Some(FromParticipant::Report(report)) => session.on_report(report),
             Some(FromParticipant::RequestKeyFrame(source, track)) => {
@@ -344,23 +324,6 @@ async fn speak(
                 FromServer::Notice(session.shared.lock().control.notice())
             }
         };
-        let mut bytes = BytesMut::new();
-        message.encode(&mut bytes);
-        to.write_all(bytes.freeze()).await?;
-    }
-}
-
-async fn next_message(
-    from: &mut RecvStream,
-    buffer: &mut BytesMut,
-) -> Result<Option<FromParticipant>, CallError> {
-    loop {
-        if let Some(message) = FromParticipant::decode(buffer)? {
-            return Ok(Some(message));
-        }
-        match from.read_chunk(usize::MAX).await? {
-            Some(piece) => buffer.extend_from_slice(&piece),
-            None => return Ok(None),
-        }
+        write_message(&mut to, |bytes| message.encode(bytes)).await?;
     }
 }

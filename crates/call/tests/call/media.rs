@@ -23,7 +23,7 @@ fn frame(source: u16, track: Track, number: u32, is_key: bool, bytes: u32) -> Fr
         captured: Duration::ZERO,
         payload_bytes: bytes,
     };
-    Frame { header, payload: vec![Bytes::from(vec![0; bytes as usize])] }
+    Frame { header, payload: Bytes::from(vec![0; bytes as usize]) }
 }
 
 proptest! {
@@ -114,11 +114,28 @@ proptest! {
 #[test]
 fn a_frame_is_cut_at_a_byte() {
     let mut whole = frame(1, Track::Camera, 0, true, 10);
-    whole.payload = vec![Bytes::from_static(b"01234"), Bytes::from_static(b"56789")];
-    let cut = whole.cut(7);
-    assert_eq!(cut.header.payload_bytes, 7);
-    assert_eq!(cut.payload, vec![Bytes::from_static(b"01234"), Bytes::from_static(b"56")]);
-    assert_eq!(whole.cut(10).payload, whole.payload);
+    whole.payload = Bytes::from_static(b"0123456789");
+    for bytes in 0..=10 {
+        let cut = whole.cut(bytes);
+        assert_eq!(cut.header.payload_bytes, bytes);
+        assert_eq!(cut.payload, whole.payload[..bytes as usize]);
+        // What is left does not keep much more in memory than it has.
+        let is_shared = bytes > 0 && cut.payload.as_ptr() == whole.payload.as_ptr();
+        assert_eq!(is_shared, bytes >= 5);
+    }
+    assert_eq!(whole.cut(11).payload, whole.payload);
+}
+
+#[test]
+fn frames_without_a_payload_do_not_fill_the_memory() {
+    for track in [Track::Audio, Track::Camera] {
+        let mut queue =
+            FrameQueue::new(QueueConfig { max_bytes: 10_000, ..QueueConfig::default() });
+        for number in 0..1000 {
+            queue.push(at(0), frame(1, track, number, true, 0));
+        }
+        assert!(queue.dropped() > 800, "{track:?}: {}", queue.dropped());
+    }
 }
 
 #[test]
