@@ -14,40 +14,13 @@ step. The exit code is 0 as long as that line is printed.
 """
 
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-PACKAGE = "cvxpy==1.9.3"
+from virtual_environment import Missing, call, environment
 
-
-class Missing(Exception):
-    """What cannot be had, and why."""
-
-
-def call(*command: str | Path, what: str) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Missing(f"{what}: {error}") from error
-    if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise Missing(f"{what}: {lines[-1] if lines else f'exit code {done.returncode}'}")
-    return done.stdout
-
-
-def environment(folder: Path) -> Path:
-    """The Python of a virtual environment that has CVXPY."""
-    venv = folder / "cvxpy-venv"
-    python = venv / "bin" / "python"
-    if not list(venv.glob("lib/python*/site-packages/cvxpy")):
-        call(sys.executable, "-m", "venv", venv, what="making a virtual environment")
-        call(
-            venv / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE,
-            what=f"pip install {PACKAGE}",
-        )
-    return python
+VERSION = "1.9.3"
 
 
 def solve(instance: dict) -> dict[str, float]:
@@ -101,7 +74,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         script = Path(__file__).resolve()
-        answer = call(environment(folder), script, "-", instances, what="solving with CVXPY")
+        answer = call(environment(folder, "cvxpy", VERSION), script, "-", instances, what="solving with CVXPY")
         print(answer, end="")
     except Missing as why:
         print(json.dumps({"solves": [], "missing": [str(why)]}))

@@ -17,43 +17,16 @@ the time of the first start. The exit code is 0 as long as that line is printed.
 """
 
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-PACKAGE = "scipy==1.16.3"
+from virtual_environment import Missing, call, environment
+
+VERSION = "1.16.3"
 START_KBPS = 30_000.0
 # Violations that rounding explains, over the maximum rate.
 MAX_EXCESS = 1e-3
-
-
-class Missing(Exception):
-    """What cannot be had, and why."""
-
-
-def call(*command: str | Path, what: str) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Missing(f"{what}: {error}") from error
-    if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise Missing(f"{what}: {lines[-1] if lines else f'exit code {done.returncode}'}")
-    return done.stdout
-
-
-def environment(folder: Path) -> Path:
-    """The Python of a virtual environment that has SciPy."""
-    venv = folder / "scipy-venv"
-    python = venv / "bin" / "python"
-    if not list(venv.glob("lib/python*/site-packages/scipy")):
-        call(sys.executable, "-m", "venv", venv, what="making a virtual environment")
-        call(
-            venv / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGE,
-            what=f"pip install {PACKAGE}",
-        )
-    return python
 
 
 def solve(problem: dict, rng) -> dict[str, float]:
@@ -159,7 +132,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         script = Path(__file__).resolve()
-        print(call(environment(folder), script, "-", problems, what="solving with SciPy"), end="")
+        print(call(environment(folder, "scipy", VERSION), script, "-", problems, what="solving with SciPy"), end="")
     except Missing as why:
         print(json.dumps({"scipy": "", "solves": [], "missing": [str(why)]}))
 

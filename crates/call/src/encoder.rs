@@ -56,7 +56,7 @@ pub struct Encoder {
 pub struct EncodedFrame {
     /// Bytes, at least 1.
     pub bytes: u32,
-    /// Whether it is a key frame.
+    /// True for a key frame.
     pub is_key: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Why a call ended early.
+//! The reason for which a call ended early.
 
 use airlane_quic::QuicError;
 use thiserror::Error;
 
 use crate::wire::WireError;
 
-/// Why a call ended early.
+/// The reason for which a call ended early.
 #[derive(Clone, Debug, Error)]
 pub enum CallError {
     /// The connection failed.

@@ -55,7 +55,7 @@ impl LastN {
         self.order.retain(|of| *of != id);
     }
 
-    /// Whether the video of a participant is forwarded.
+    /// True if the video of a participant is forwarded.
     pub fn is_forwarded(&self, id: ParticipantId) -> bool {
         self.order.iter().take(self.config.number.max(1)).any(|of| *of == id)
     }

@@ -52,13 +52,13 @@ pub struct ParticipantConfig {
     pub camera: Option<EncoderConfig>,
     /// Bitrate of its audio; `None`: it sends none.
     pub audio: Option<Rate>,
-    /// How bitrates follow its controller.
+    /// Rules by which bitrates follow its controller.
     pub rates: RateConfig,
     /// Bounds of the frames that wait.
     pub queue: QueueConfig,
     /// Silence of the server after which it leaves the Constrained state.
     pub notice_timeout: Duration,
-    /// Whether the bitrate from before the Constrained state is restored.
+    /// True if the bitrate from before the Constrained state is restored.
     pub restores: bool,
 }
 
@@ -80,7 +80,7 @@ impl ParticipantConfig {
 /// A frame that a participant encoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncodedRecord {
-    /// When it was captured.
+    /// Time of its capture.
     pub at: Time,
     /// Track.
     pub track: Track,
@@ -97,15 +97,15 @@ pub struct EncodedRecord {
 /// A frame that a participant received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceivedRecord {
-    /// When the last byte came.
+    /// Arrival of its last byte.
     pub arrived: Time,
-    /// When it was shown; `None` if it has not been so far.
+    /// Time at which it was shown; `None` if it has not been so far.
     pub shown: Option<Time>,
     /// Header.
     pub header: MediaHeader,
 }
 
-/// What a participant tells of its call.
+/// An event that a participant tells of its call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParticipantEvent {
     /// It takes part, under this number.
@@ -118,7 +118,7 @@ pub enum ParticipantEvent {
     Shown(ReceivedRecord),
 }
 
-/// Where a participant's events go.
+/// The receiver of a participant's events.
 pub type ParticipantNote = Arc<dyn Fn(ParticipantEvent) + Send + Sync>;
 
 /// `config` with the windows and streams that a participant needs.
@@ -163,7 +163,7 @@ struct Participant {
     control: Arc<Mutex<ClientControl>>,
     sender: Arc<FrameSender>,
     camera: Mutex<Option<Encoder>>,
-    /// Whether the server wants no video.
+    /// True if the server wants no video.
     is_paused: AtomicBool,
     tracks: Mutex<BTreeMap<(ParticipantId, Track), Received>>,
     arriving: ArrivingBytes,
@@ -171,11 +171,11 @@ struct Participant {
     note: ParticipantNote,
 }
 
-/// What was received of a track.
+/// State of a received track.
 #[derive(Default)]
 struct Received {
     playout: Playout<ReceivedRecord>,
-    /// When a frame was shown last, or a key frame asked for.
+    /// Time at which a frame was shown last, or a key frame asked for.
     progress: Time,
 }
 

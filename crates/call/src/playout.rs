@@ -45,7 +45,7 @@ impl<T> Playout<T> {
         shown
     }
 
-    /// Whether frames wait for one that has not come.
+    /// True if frames wait for one that has not come.
     pub fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }

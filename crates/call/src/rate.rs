@@ -55,13 +55,13 @@ impl RateConfig {
 #[derive(Clone, Debug)]
 pub(crate) struct Bitrate {
     config: RateConfig,
-    /// Whether the bitrate from before a hold is restored.
+    /// True if the bitrate from before a hold is restored.
     restores: bool,
     /// A restored bitrate, and until when it holds.
     restored: Option<(Rate, Time)>,
 }
 
-/// What a bitrate follows.
+/// The controller or hold that a bitrate follows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guidance {
     /// Bandwidth that the controller estimates, in IP bytes.

@@ -90,9 +90,9 @@ pub enum WireError {
 pub struct MediaHeader {
     /// Track of the frame.
     pub track: Track,
-    /// Whether it can be decoded without the frames before it.
+    /// True if it can be decoded without the frames before it.
     pub is_key: bool,
-    /// Whose frame it is; towards the server it is not read.
+    /// Participant whose frame it is; towards the server it is not read.
     pub source: ParticipantId,
     /// Number in its track, from 0.
     pub frame: u32,
@@ -102,7 +102,7 @@ pub struct MediaHeader {
     pub payload_bytes: u32,
 }
 
-/// What a participant reports of its uplink with each frame.
+/// A participant's report of its uplink, in the header of each frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UplinkReport {
     /// Newest notice that it follows; `None` before the first.
@@ -225,7 +225,7 @@ pub enum FromServer {
     Notice(Notice),
     /// A key frame of this track is wanted.
     RequestKeyFrame(Track),
-    /// Whether the participant's video is wanted.
+    /// True if the participant's video is wanted.
     Pause(bool),
 }
 

@@ -35,7 +35,7 @@ pub fn call(data: &[u8]) {
     }
 }
 
-/// What was written, read.
+/// A message that was written, read again.
 fn again<T, E: std::fmt::Debug>(
     encode: impl FnOnce(&mut BytesMut),
     decode: impl FnOnce(&mut BytesMut) -> Result<Option<T>, E>,

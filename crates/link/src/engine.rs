@@ -93,7 +93,7 @@ impl Way {
         Self { network: position, ends, to, link, nodes, counters, refused }
     }
 
-    /// What went through the direction, of a network of both directions.
+    /// Statistics of the direction in a network that has both.
     fn tally(&self, network: &Network) -> Counters {
         let mut tally = self.counters;
         for (node, port) in &self.nodes {

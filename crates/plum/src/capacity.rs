@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
-/// How the capacity is found.
+/// Method by which the capacity is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CapacityMethod {
     /// Bytes that both directions delivered while packets queued, over that time. While nothing queues the last
@@ -19,7 +19,7 @@ pub enum CapacityMethod {
 /// Settings of a [`CapacityEstimator`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CapacityConfig {
-    /// How the capacity is found.
+    /// Method by which the capacity is found.
     pub method: CapacityMethod,
     /// Time over which deliveries are averaged.
     pub window: Duration,
@@ -59,13 +59,13 @@ pub struct ChannelSample {
     pub up_bytes: u64,
     /// Bytes to the client that have arrived.
     pub down_bytes: u64,
-    /// How much the last round trip took longer than the least one.
+    /// Excess of the last round trip over the least one.
     pub queueing: Duration,
     /// Bandwidth that the client's controller estimates.
     pub up_estimate: Option<Rate>,
     /// Bandwidth that the server's controller estimates.
     pub down_estimate: Option<Rate>,
-    /// Whether one direction is held to a bitrate.
+    /// True if one direction is held to a bitrate.
     pub is_constrained: bool,
 }
 
@@ -74,9 +74,9 @@ pub struct ChannelSample {
 pub struct CapacityEstimate {
     /// Rate of IP bytes, both directions together.
     pub rate: Rate,
-    /// When it was measured last; since then it is kept.
+    /// Time of the last measurement; the value is kept since.
     pub at: Time,
-    /// Whether packets queued when it was measured: else the channel may carry more.
+    /// True if packets queued when it was measured: else the channel may carry more.
     pub is_measured: bool,
 }
 
@@ -166,7 +166,7 @@ impl CapacityEstimator {
         }
     }
 
-    /// Whether the last deliveries differ from those of the whole window.
+    /// True if the last deliveries differ from those of the whole window.
     fn has_changed(&self, now: Time) -> bool {
         let last = self.queued.iter().rev();
         let last = last.take_while(|(at, ..)| now.since(*at) <= self.config.short_window);
@@ -199,7 +199,7 @@ impl Default for ChangeDetector {
 }
 
 impl ChangeDetector {
-    /// Whether `now` differs from `before` by more than the threshold.
+    /// True if `now` differs from `before` by more than the threshold.
     pub fn is_change(&self, before: Option<Rate>, now: Option<Rate>) -> bool {
         match (before, now) {
             (None, None) => false,

@@ -13,7 +13,7 @@ use crate::coordination::{Decision, State};
 pub struct CoordinatorConfig {
     /// Interval of the detection of changes.
     pub interval: Duration,
-    /// What counts as a change of capacity.
+    /// Detector of changes of capacity.
     pub detector: ChangeDetector,
     /// Share of its capacity whose sudden loss is answered at once; `None`: every change waits for the interval.
     pub immediate_drop: Option<f64>,
@@ -36,14 +36,14 @@ impl Default for CoordinatorConfig {
     }
 }
 
-/// What is known of a client, in IP bytes.
+/// Measurement of a client, in IP bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClientChannel {
     /// Capacity of both directions; `None`: not known yet.
     pub capacity: Option<Rate>,
-    /// What its uplink's controller allows.
+    /// Rate that its uplink's controller allows.
     pub up: Option<Rate>,
-    /// What its downlink's controller allows.
+    /// Rate that its downlink's controller allows.
     pub down: Option<Rate>,
     /// State that it is in.
     pub state: State,
@@ -67,7 +67,7 @@ struct Client {
     natural: Option<Natural>,
 }
 
-/// What a channel's controllers allowed when neither was held.
+/// Rates that a channel's controllers allowed when neither was held.
 #[derive(Clone, Copy, Debug)]
 struct Natural {
     up: Rate,
@@ -96,7 +96,7 @@ pub struct Coordinator<K> {
     config: CoordinatorConfig,
     clients: BTreeMap<K, Client>,
     next: Time,
-    /// Whether somebody came or went since the last optimisation.
+    /// True if a client came or went since the last optimisation.
     has_new_clients: bool,
 }
 
@@ -163,7 +163,7 @@ impl<K: Ord + Copy> Coordinator<K> {
         Some(capacities)
     }
 
-    /// What follows from an optimisation for every client of now. Where there is no valid result, and for a
+    /// Consequences of an optimisation for every present client. Where there is no valid result, and for a
     /// client that the result does not have, it is the Natural state.
     pub fn decide(&self, targets: Option<&BTreeMap<K, Target>>) -> Vec<(K, Decision)> {
         let of = |(key, client): (&K, &Client)| {

@@ -47,7 +47,7 @@ fn seconds(s: u64) -> Duration {
 }
 
 proptest! {
-    /// Whoever has how much of the channel: while packets queue its capacity is what arrives of both.
+    /// While packets queue, the capacity of the channel is the sum of both directions, however it is divided.
     #[test]
     fn a_full_channel_is_measured(shares in prop::collection::vec(0.0_f64..1.0, 1..20), mbps in 1.0_f64..200.0) {
         let mut channel = Channel::new(CapacityMethod::Delivered);

@@ -1,4 +1,4 @@
-//! When the coordinator optimises, and whom it holds.
+//! Tests of when the coordinator optimises and which clients it holds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -50,11 +50,11 @@ impl fmt::Debug for Optimiser {
 /// Coordination of uplinks and downlinks.
 #[derive(Clone, Debug)]
 pub struct CoordinationConfig {
-    /// When bitrates are optimised.
+    /// Rules for when bitrates are optimised.
     pub coordinator: CoordinatorConfig,
-    /// How bitrates are chosen.
+    /// The chooser of bitrates.
     pub optimiser: Optimiser,
-    /// Whether the bitrate from before the Constrained state is restored.
+    /// True if the bitrate from before the Constrained state is restored.
     pub restores: bool,
 }
 
@@ -63,15 +63,15 @@ pub struct CoordinationConfig {
 pub struct ServerConfig {
     /// Participants at once.
     pub max_participants: usize,
-    /// How bitrates follow controllers.
+    /// Rules by which bitrates follow controllers.
     pub rates: RateConfig,
     /// Bounds of the frames that wait for a participant.
     pub queue: QueueConfig,
-    /// How the capacity of each channel is found.
+    /// Settings by which the capacity of each channel is found.
     pub capacity: CapacityConfig,
     /// Bytes of a frame of video that are forwarded however small its share is.
     pub min_frame_bytes: u32,
-    /// Whose video is forwarded; `None`: everybody's.
+    /// Choice of the participants whose video is forwarded; `None`: everybody.
     pub last_n: Option<LastNConfig>,
     /// Coordination of uplinks and downlinks; `None`: each follows its own controller.
     pub coordination: Option<CoordinationConfig>,
@@ -94,9 +94,9 @@ impl Default for ServerConfig {
 /// Channel of a participant at one time, as the server knows it. Rates are of IP bytes but for the two of media.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChannelRecord {
-    /// When.
+    /// Time of the record.
     pub at: Time,
-    /// Whose channel.
+    /// Participant whose channel it is.
     pub participant: ParticipantId,
     /// Capacity, as far as it is known.
     pub capacity: Option<Rate>,
@@ -116,7 +116,7 @@ pub struct ChannelRecord {
     pub dropped: u64,
 }
 
-/// Where a server's records go.
+/// The receiver of a server's records.
 pub type ServerNote = Arc<dyn Fn(ChannelRecord) + Send + Sync>;
 
 /// `config` with the windows and streams that a conference server needs.

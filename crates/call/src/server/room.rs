@@ -175,7 +175,7 @@ impl Room {
         self.split(&sessions);
     }
 
-    /// Whether the bitrate from before a hold is restored.
+    /// True if the bitrate from before a hold is restored.
     pub(super) fn restores(&self) -> bool {
         self.config.coordination.as_ref().is_some_and(|config| config.restores)
     }

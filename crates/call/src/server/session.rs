@@ -46,11 +46,11 @@ pub(super) struct Session {
     messages: mpsc::Sender<FromServer>,
     arriving: ArrivingBytes,
     shared: Arc<Mutex<Shared>>,
-    /// Whether its video is not wanted.
+    /// True if its video is not wanted.
     is_paused: AtomicBool,
 }
 
-/// What its tasks share.
+/// State that its tasks share.
 struct Shared {
     control: ServerControl,
     capacity: CapacityEstimator,
@@ -61,7 +61,7 @@ struct Shared {
     video: Meter,
     /// Share of each source's video that goes to it.
     ratios: BTreeMap<ParticipantId, f64>,
-    /// When a key frame of each track was asked for last.
+    /// Time at which a key frame of each track was asked for last.
     asked: BTreeMap<Track, Time>,
     /// Bitrate of media that goes to it.
     bitrate: Bitrate,
@@ -87,7 +87,7 @@ impl Session {
         self.tell(FromServer::RequestKeyFrame(track));
     }
 
-    /// Whether its video is not wanted.
+    /// True if its video is not wanted.
     pub(super) fn is_paused(&self) -> bool {
         self.is_paused.load(Ordering::Relaxed)
     }
@@ -141,7 +141,7 @@ impl Session {
         shared.capacity.on_sample(now, sample);
     }
 
-    /// What the coordinator is told of the channel.
+    /// Measurement of the channel, as the coordinator gets it.
     pub(super) fn channel(&self) -> ClientChannel {
         let shared = self.shared.lock();
         ClientChannel {

@@ -124,7 +124,7 @@ fn the_capacity_is_known_whoever_is_held() {
     }
 }
 
-/// Why bytes are counted: the sum of the controllers' estimates is that of a channel which nobody has.
+/// Bytes are counted, as the sum of the controllers' estimates is that of a channel which nobody has.
 #[test]
 fn the_sum_of_estimates_is_not_the_capacity_of_a_channel_that_is_held() {
     let capacity =
@@ -179,7 +179,7 @@ fn the_same_seed_gives_the_same_call() {
     assert_eq!(first.channels, second.channels);
 }
 
-/// Who comes late sees everybody soon, and who leaves, held or not, holds up nobody.
+/// A late participant sees everybody soon; a participant who leaves, held or not, holds up nobody.
 #[test]
 fn participants_come_and_go() {
     let late = Client { start: Duration::from_secs(8), ..link(50.0).into() };

@@ -66,7 +66,7 @@ proptest! {
         }
     }
 
-    /// Whatever waits too long: what leaves of a video can be decoded.
+    /// The frames of a video that leave can be decoded, whichever of them waited too long.
     #[test]
     fn what_leaves_a_queue_can_be_decoded(
         steps in prop::collection::vec((0_u8..4, 0_u64..200, 1_u32..60_000), 1..300),

@@ -41,7 +41,7 @@ pub fn half_duplex_steps(steps: &[(Duration, f64)]) -> Access {
     Access::HalfDuplex(Box::new(HalfDuplexAccess::new(supply, way(), way())))
 }
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Default)]
 pub struct Outcome {
     /// Frames that each client showed.
@@ -50,7 +50,7 @@ pub struct Outcome {
     pub encoded: Vec<Vec<EncodedRecord>>,
     /// Number of each client in the call.
     pub ids: Vec<Option<ParticipantId>>,
-    /// How each client's call ended.
+    /// End of each client's call.
     pub ended: Vec<Option<String>>,
     /// Channels as the server saw them.
     pub channels: Vec<ChannelRecord>,
@@ -88,9 +88,9 @@ pub fn transport() -> TransportConfig {
 pub struct Client {
     /// Its access.
     pub access: Access,
-    /// When it joins.
+    /// Time at which it joins.
     pub start: Duration,
-    /// When it leaves, if that is before the end.
+    /// Time at which it leaves, if that is before the end.
     pub stop: Option<Duration>,
 }
 

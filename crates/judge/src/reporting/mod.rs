@@ -18,7 +18,7 @@ pub use about::{terms, who};
 pub use airlane_sim::{Results, Samples, difference};
 pub use measure::{claim_run, entry, rows};
 pub use series::{run as over_time, series};
-pub use tables::{cell, headlines, over};
+pub use tables::{by_actor, cdf_lines, cell, headlines, over};
 pub use terminal::aligned;
 pub use words::scheme_note;
 

@@ -1,6 +1,6 @@
 //! The tables that every report has, and what workloads make theirs with.
 
-use airlane_report::model::{Better, Cell, Column, Table};
+use airlane_report::model::{Better, CdfLine, Cell, Column, Table};
 
 use super::words::plural;
 use airlane_scenario::Access;
@@ -27,6 +27,43 @@ pub fn over(results: &Results<'_>) -> String {
             format!("Means over {n} cases of {}, with 95 % intervals.", plural(seeds, "seed"))
         }
     }
+}
+
+/// A table with a row per actor of a workload and scheme. Its columns are actor and scheme, then one
+/// per metric, which is multiplied by the number beside it.
+pub fn by_actor(
+    results: &Results<'_>,
+    workload: &str,
+    (title, columns): (&str, Vec<Column>),
+    metrics: &[(&str, f64)],
+) -> Table {
+    let mut table = Table::new(title, columns);
+    table.note = over(results);
+    for name in results.actors(workload) {
+        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
+            let mut row: Vec<Cell> = vec![name.into(), scheme.title.as_str().into()];
+            row.extend(metrics.iter().map(|(metric, scale)| {
+                let samples = results.samples(i, |r| {
+                    Some(scale * r.of(workload).find(|a| a.name == name)?.value(metric)?)
+                });
+                cell(&samples, &format!("{name}/{}/{metric}", scheme.name), Some(0.0))
+            }));
+            table.push(row);
+        }
+    }
+    table
+}
+
+/// A distribution per scheme: the samples of a metric of all actors of a workload in all runs,
+/// multiplied by `scale`.
+pub fn cdf_lines(results: &Results<'_>, workload: &str, metric: &str, scale: f64) -> Vec<CdfLine> {
+    let schemes = results.plan.scenario.schemes.iter().enumerate();
+    let line = |(i, scheme): (usize, &airlane_scenario::Scheme)| {
+        let actors = results.of_scheme(i).flat_map(|(_, run)| run.of(workload));
+        let samples = actors.flat_map(|actor| actor.samples_of(metric)).map(|value| scale * value);
+        CdfLine { scheme: scheme.name.clone(), samples: samples.collect() }
+    };
+    schemes.map(line).collect()
 }
 
 /// The columns of what a link or the air gave.

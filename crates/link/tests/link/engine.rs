@@ -3,13 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{DropReason, Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress};
+use airlane_base::{DropReason, Dscp, Ecn, IP_UDP_HEADER_BYTES};
 use airlane_base::{Rate, Seed, Time, TrafficClass};
 use airlane_link::{Direction, Engine, LinkSpec, Way, dumbbell};
 use airlane_net::{
     GilbertElliott, Impairment, JitterLaw, Limit, Opportunities, PieConfig, QueueSpec, Supply,
 };
 use proptest::prelude::*;
+
+use crate::common::packet;
 
 /// When, which way, how large.
 pub type Train = Vec<(Time, Direction, usize)>;
@@ -145,21 +147,9 @@ proptest! {
         let (ours, _) = run(&spec, &train, false);
         let mut lab = dumbbell(&way).build(Seed(seed).split("down"));
         let end = |host| SocketAddr::new(lab.network.addresses(host)[0], 9);
-        let (src, dst) = (end(lab.servers[0]), end(lab.clients[0]));
+        let ends = (end(lab.servers[0]), end(lab.clients[0]));
         for (at, _, size) in train.iter().filter(|(_, d, _)| *d == Direction::Down) {
-            lab.network.send(*at, Box::new(Packet {
-                id: 0,
-                flow: FlowId(0),
-                src,
-                dst,
-                ecn: Ecn::Ect0,
-                dscp: Dscp::DEFAULT,
-                sent: *at,
-                enqueued: *at,
-                progress: Progress::default(),
-                header_bytes: IP_UDP_HEADER_BYTES,
-                payload: vec![0; *size],
-            }));
+            lab.network.send(*at, packet(*at, ends, *size));
         }
         let late = Time::FAR_FUTURE - Duration::from_secs(1);
         let theirs: Vec<_> = std::iter::from_fn(|| lab.network.poll(late))

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
+use airlane_base::{Rate, Seed, Time};
 use airlane_link::{Direction, LinkSpec, Way, half_duplex};
 use airlane_net::{Limit, QueueSpec, Supply};
 use proptest::prelude::*;
 
-use crate::common::{PATIENCE, conserves, forwarder, socket, totals_when};
+use crate::common::{PATIENCE, conserves, forwarder, packet, socket, totals_when};
 use crate::engine::{Train, of, run, train, way};
 
 fn spec(up: Way, down: Way, seed: u64) -> LinkSpec {
@@ -45,7 +45,7 @@ proptest! {
         prop_assert!(used <= 1.0);
     }
 
-    /// What ships is what the laboratory measures, to the nanosecond.
+    /// The laboratory's link delivers as the daemon's does, to the nanosecond.
     #[test]
     fn the_laboratory_delivers_at_the_same_times(
         (up, down, train, seed) in (way(), way(), train(), any::<u64>())
@@ -55,23 +55,11 @@ proptest! {
         let end = |host| SocketAddr::new(network.addresses(host)[0], 9);
         let (server_end, client_end) = (end(server), end(client));
         for (at, direction, size) in &train {
-            let (src, dst) = match direction {
+            let ends = match direction {
                 Direction::Down => (server_end, client_end),
                 Direction::Up => (client_end, server_end),
             };
-            network.send(*at, Box::new(Packet {
-                id: 0,
-                flow: FlowId(0),
-                src,
-                dst,
-                ecn: Ecn::Ect0,
-                dscp: Dscp::DEFAULT,
-                sent: *at,
-                enqueued: *at,
-                progress: Progress::default(),
-                header_bytes: IP_UDP_HEADER_BYTES,
-                payload: vec![0; *size],
-            }));
+            network.send(*at, packet(*at, ends, *size));
         }
         let late = Time::FAR_FUTURE - Duration::from_secs(1);
         let theirs: Vec<_> = std::iter::from_fn(|| network.poll(late))

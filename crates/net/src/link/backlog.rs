@@ -23,7 +23,7 @@ pub trait Backlog: Send {
     ) -> Option<Box<Packet>>;
     /// Counts the packet in service as one that left the link.
     fn left(&mut self, packet: &Packet);
-    /// Whether no queue serves a packet before a time or an arrival.
+    /// True if no queue serves a packet before a time or an arrival.
     fn is_idle(&self) -> bool;
     /// Lets queues be asked again that serve nothing before a time which is `now` or earlier.
     fn wake(&mut self, now: Time);
@@ -35,7 +35,7 @@ pub trait Backlog: Send {
     fn stats(&self, port: Port, now: Time, capacity: f64) -> LinkStats;
 }
 
-/// Whether a queue serves what it holds.
+/// State of a queue: it serves the packets that it holds or waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     /// It does, as far as is known.
@@ -71,7 +71,7 @@ impl PortQueue {
         self.counters.polled.1
     }
 
-    /// Whether the queue may be asked at `now`.
+    /// True if the queue may be asked at `now`.
     pub(super) fn may_be_asked(&self, now: Time) -> bool {
         match self.waits {
             Waits::No => true,

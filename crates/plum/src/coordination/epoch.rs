@@ -11,7 +11,7 @@ impl Epoch {
         Self(self.0.wrapping_add(1))
     }
 
-    /// Whether this number comes after `other`. Numbers that lie half of all numbers apart come after none.
+    /// True if this number comes after `other`. Numbers that lie half of all numbers apart come after none.
     pub const fn is_after(self, other: Self) -> bool {
         let ahead = self.0.wrapping_sub(other.0);
         ahead != 0 && ahead < 1 << 31

@@ -1,4 +1,4 @@
-//! What a server tells a client about its uplink.
+//! Notice of a server to a client about its uplink.
 
 use airlane_base::Rate;
 use thiserror::Error;

@@ -26,7 +26,7 @@ impl State {
     }
 }
 
-/// What the optimiser decided for a client.
+/// Decision of the optimiser for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Neither end is held.
@@ -77,7 +77,7 @@ impl ServerControl {
         }
     }
 
-    /// What every header towards the client says.
+    /// The notice in every header towards the client.
     pub fn notice(&self) -> Notice {
         self.notice
     }
@@ -106,7 +106,7 @@ impl ServerControl {
         }
     }
 
-    /// Whether the client is known to follow the newest notice, and that is Natural. A client that was never
+    /// True if the client is known to follow the newest notice, and that is Natural. A client that was never
     /// constrained needs none.
     fn is_client_natural(&self) -> bool {
         let is_first = self.notice == Notice::default();

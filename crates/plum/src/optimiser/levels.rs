@@ -68,7 +68,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// What does not fit.
+    /// The value of a point that does not fit.
     const INFEASIBLE: Self =
         Self { utility: f64::NEG_INFINITY, water: 0.0, server: f64::INFINITY, qoe: 0.0 };
 }

@@ -198,7 +198,7 @@ impl QoeFunction {
         }
     }
 
-    /// Whether QoE is concave in the rate up to M, so that the problem is convex.
+    /// True if QoE is concave in the rate up to M, so that the problem is convex.
     pub fn is_concave(&self) -> bool {
         match &self.shape {
             Shape::Linear | Shape::Logarithmic(_) => true,
@@ -207,7 +207,7 @@ impl QoeFunction {
         }
     }
 
-    /// Whether QoE is the rate over M.
+    /// True if QoE is the rate over M.
     pub fn is_linear(&self) -> bool {
         self.shape == Shape::Linear
     }

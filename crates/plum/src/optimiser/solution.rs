@@ -118,7 +118,7 @@ impl Solution {
         problem.server().map_or(worst, |server| worst.max(total_down - server))
     }
 
-    /// Whether the solution may be used.
+    /// True if the solution may be used.
     ///
     /// # Errors
     /// The first reason why it may not.
@@ -148,12 +148,12 @@ impl Solution {
         Ok(())
     }
 
-    /// Whether the solution may be used: finite, feasible and above the floors.
+    /// True if the solution may be used: finite, feasible and above the floors.
     pub fn is_valid(&self, problem: &Problem) -> bool {
         self.validate(problem).is_ok()
     }
 
-    /// Whether the rates are finite and feasible.
+    /// True if the rates are finite and feasible.
     pub(super) fn is_feasible(&self, problem: &Problem) -> bool {
         self.violation(problem) <= 1e-9 * problem.max_rate()
     }

@@ -1,4 +1,4 @@
-//! What all solvers have in common, and the choice between them.
+//! The interface of all solvers, and the choice between them.
 
 use super::multistart::Multistart;
 use super::problem::Problem;

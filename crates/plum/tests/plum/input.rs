@@ -1,4 +1,4 @@
-//! What is refused, and how names and settings are read.
+//! Tests of refused problems, and of how names and settings are read.
 
 use airlane_plum::{
     ContentBound, Exact, Floors, Multistart, OptimiserConfig, Problem, ProblemError, Qoe, QoeError,

@@ -1,4 +1,4 @@
-//! What changes of a problem do to its solution.
+//! Effects of changes of a problem on its solution.
 
 use airlane_base::Seed;
 use airlane_plum::{

@@ -1,4 +1,4 @@
-//! Which solutions are used, and which lead back to the Natural state.
+//! Tests of which solutions are used, and which lead back to the Natural state.
 
 use airlane_plum::{
     Direction, Floors, Invalid, Optimality, OptimiserConfig, Problem, Reason, Solution, SolveError,

@@ -228,14 +228,14 @@ impl Shared {
         self.ack_owed_since.store(NONE, Ordering::Relaxed);
     }
 
-    /// When the peer will have waited too long for an acknowledgement that data which waits holds back.
+    /// Time at which the peer will have waited too long for an acknowledgement that data which waits holds back.
     pub(crate) fn ack_deadline(&self) -> Option<Time> {
         let since = self.ack_owed_since.load(Ordering::Relaxed);
         let is_held = self.waiting_since.load(Ordering::Relaxed) != NONE;
         (since != NONE && is_held).then(|| Time::from_nanos(since) + MAX_HELD_ACK)
     }
 
-    /// Whether the peer has waited too long for an acknowledgement: a packet may leave whatever window and
+    /// True if the peer has waited too long for an acknowledgement: a packet may leave whatever window and
     /// pacer say.
     pub(crate) fn has_overdue_ack(&self) -> bool {
         self.ack_deadline().is_some_and(|at| at <= self.clock.last())

@@ -41,7 +41,7 @@ impl Seal {
         self.has_opened_handshake.load(Ordering::Relaxed)
     }
 
-    /// Whether a 1-RTT packet of the peer that asks for an acknowledgement was opened since the last call.
+    /// True if a 1-RTT packet of the peer that asks for an acknowledgement was opened since the last call.
     pub(crate) fn take_asks_for_ack(&self) -> bool {
         self.asks_for_ack.load(Ordering::Relaxed)
             && self.asks_for_ack.swap(false, Ordering::Relaxed)
@@ -229,7 +229,7 @@ impl PacketKey for SealedKey {
     }
 }
 
-/// Whether the frames of a packet ask for an acknowledgement: all but PADDING, ACK and CONNECTION_CLOSE do
+/// True if the frames of a packet ask for an acknowledgement: all but PADDING, ACK and CONNECTION_CLOSE do
 /// (RFC 9000, section 1.2). What is malformed does.
 fn asks_for_ack(mut frames: &[u8]) -> bool {
     while let Some((kind, rest)) = frames.split_first() {
@@ -246,7 +246,7 @@ fn asks_for_ack(mut frames: &[u8]) -> bool {
     false
 }
 
-/// What follows an ACK frame (RFC 9000, section 19.3) of which the type was read; `None` if it is cut off.
+/// The frames that follow an ACK frame (RFC 9000, section 19.3) of which the type was read; `None` if it is cut off.
 fn skip_ack(frame: &[u8], has_ecn: bool) -> Option<&[u8]> {
     let (_largest, rest) = varint(frame)?;
     let (_delay, rest) = varint(rest)?;

@@ -134,7 +134,7 @@ impl Access {
         matches!(self.kind, AccessKind::Wifi(_) | AccessKind::Station { .. })
     }
 
-    /// Whether both directions share one capacity.
+    /// True if both directions share one capacity.
     pub fn is_half_duplex(&self) -> bool {
         matches!(self.kind, AccessKind::HalfDuplex { .. })
     }

@@ -126,6 +126,14 @@ impl RunResult {
         self.actors.iter().filter(move |a| a.workload == workload)
     }
 
+    /// The mean of a figure over the actors of a workload, without those that are parts of others;
+    /// `None` if one of them has none, or there are no actors.
+    pub fn mean_of(&self, workload: &str, metric: &str) -> Option<f64> {
+        let actors = self.of(workload).filter(|actor| !actor.part);
+        let all: Option<Vec<f64>> = actors.map(|actor| actor.value(metric)).collect();
+        airlane_quality::stats::mean(&all?)
+    }
+
     /// Actors that ended early, by their names for people, with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.actors.iter().filter_map(|a| Some((a.shown(), a.failure.as_deref()?)))

@@ -35,7 +35,7 @@ pub(super) struct Measured {
     pub(super) access: String,
     /// Where in the network.
     pub(super) carrier: Carrier,
-    /// Whether both directions of the access share one capacity.
+    /// True if both directions of the access share one capacity.
     pub(super) is_half_duplex: bool,
     /// The air that it is on, if it is one of a WiFi.
     pub(super) on_air: Option<OnAirDirection>,

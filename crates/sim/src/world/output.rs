@@ -48,7 +48,7 @@ pub struct DirectionOutput {
     pub access: String,
     /// The direction.
     pub direction: Direction,
-    /// Whether its capacity is that of both directions of its access, whose use adds up.
+    /// True if its capacity is that of both directions of its access, whose use adds up.
     pub is_half_duplex: bool,
     /// What it carried, from [`Options::settle`](super::Options) to the end.
     pub report: LinkReport,

@@ -72,7 +72,7 @@ impl ParticipantOutput {
         shown.filter_map(delay).collect()
     }
 
-    /// When frames of each video that counts were shown, in seconds.
+    /// Times at which frames of each video that counts were shown, seconds.
     fn shown_at(&self) -> BTreeMap<(ParticipantId, Track), Vec<f64>> {
         let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for record in &self.shown {

@@ -79,9 +79,9 @@ struct Entry {
     at: usize,
     /// Their round trip in the core, if it is not the network's.
     rtt: Option<Duration>,
-    /// How many there are.
+    /// Number of participants.
     count: usize,
-    /// When they join.
+    /// Time at which they join.
     start: Duration,
     /// Time after the start that does not count.
     skip: Duration,
@@ -204,19 +204,19 @@ impl TrafficReport for Participants {
 
 impl TrafficClaims for Participants {}
 
-/// What came of a conference.
+/// Result of a conference.
 #[derive(Clone, Debug)]
 struct Output(Vec<ParticipantOutput>);
 
-/// What came of a participant.
+/// Result of a participant.
 #[derive(Clone, Debug)]
 struct ParticipantOutput {
     name: String,
     /// Name of its entry.
     group: String,
-    /// What arrives earlier does not count.
+    /// Start of the time that counts.
     counted_from: Time,
-    /// When the run ended.
+    /// End of the run.
     end: Time,
     failure: Option<String>,
     encoded: Vec<EncodedRecord>,

@@ -1,38 +1,31 @@
-//! What the report says of a conference.
+//! The part of a report that is about conferences.
 
-use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
+use airlane_report::model::{Axis, Better, Cdf, Column, Term};
 
 use super::{NAME, Participants};
 use airlane_judge::reporting::words::{count, list};
-use airlane_judge::reporting::{cell, over};
+use airlane_judge::reporting::{by_actor, cdf_lines};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
-
-/// Mean of a figure over the participants of a run.
-fn mean(run: &RunResult, metric: &str) -> Option<f64> {
-    let all: Option<Vec<f64>> = run.of(NAME).map(|actor| actor.value(metric)).collect();
-    airlane_quality::stats::mean(&all?)
-}
 
 pub(super) fn about(participants: &Participants, _: &Plan) -> About {
     let number = participants.each().count();
     if number == 0 {
         return About::default();
     }
-    let term = |term: &str, meaning: &str| Term { term: term.into(), meaning: meaning.into() };
     About {
         who: vec![format!("a call of {}", count(number))],
         count: number,
         terms: vec![
-            term("Received bitrate", "Audio and video from all other participants together."),
-            term("Frame delay", "Time from the capture of a frame to when it is shown."),
-            term(
+            Term::new("Received bitrate", "Audio and video from all other participants together."),
+            Term::new("Frame delay", "Time from the capture of a frame to when it is shown."),
+            Term::new(
                 "State",
                 "I: both ends of a channel follow their congestion controllers. II: the uplink is held to a \
                  bitrate. III: the downlink is.",
             ),
-            term(
+            Term::new(
                 "Freeze",
                 "A pause between two frames of three times the mean, and of 150 ms more than it.",
             ),
@@ -63,7 +56,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("Frame delay", "ms", 0)
                 .better(Better::Lower)
                 .help("From capture to showing, 95th percentile, mean over participants."),
-            |r| Some(1e3 * mean(r, "frame_delay_p95_s")?),
+            |r| Some(1e3 * r.mean_of(NAME, "frame_delay_p95_s")?),
         )
         .on_terminal("delay")
         .in_sweep(InSweep::Drawn),
@@ -71,7 +64,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("Freezes", "1/min", 2)
                 .better(Better::Lower)
                 .help("Per video and minute, mean over participants."),
-            |r| mean(r, "freezes_per_minute"),
+            |r| r.mean_of(NAME, "freezes_per_minute"),
         )
         .on_terminal("freezes")
         .in_sweep(InSweep::Table),
@@ -91,29 +84,16 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
         Column::number("Uplink held", "%", 0).help("Share of the time in state II."),
         Column::number("Downlink held", "%", 0).help("Share of the time in state III."),
     ];
-    let mut table = Table::new("By participant", columns);
-    table.note = over(results);
-    for name in results.actors(NAME) {
-        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
-            let row = |metric: &str, scale: f64| {
-                let samples = results.samples(i, |r| {
-                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
-                });
-                cell(&samples, &format!("{name}/{}/{metric}", scheme.name), Some(0.0))
-            };
-            table.push(vec![
-                name.into(),
-                scheme.title.as_str().into(),
-                row("received_bps", 1e-6),
-                row("sent_bps", 1e-6),
-                row("frame_delay_p95_s", 1e3),
-                row("shown_fps", 1.0),
-                row("freezes_per_minute", 1.0),
-                row("held_up_share", 100.0),
-                row("held_down_share", 100.0),
-            ]);
-        }
-    }
+    let metrics = [
+        ("received_bps", 1e-6),
+        ("sent_bps", 1e-6),
+        ("frame_delay_p95_s", 1e3),
+        ("shown_fps", 1.0),
+        ("freezes_per_minute", 1.0),
+        ("held_up_share", 100.0),
+        ("held_down_share", 100.0),
+    ];
+    let table = by_actor(results, NAME, ("By participant", columns), &metrics);
     let cdfs = vec![
         distribution(
             results,
@@ -137,24 +117,15 @@ fn distribution(
     (title, axis, unit): (&str, &str, &str),
     scale: f64,
 ) -> Cdf {
-    let schemes = results.plan.scenario.schemes.iter().enumerate();
-    let line = |(i, scheme): (usize, &airlane_scenario::Scheme)| {
-        let runs = results.of_scheme(i);
-        let samples = runs.flat_map(|(_, run)| {
-            let all = run.of(NAME).flat_map(|actor| actor.samples_of(metric));
-            all.map(|value| value * scale).collect::<Vec<_>>()
-        });
-        CdfLine { scheme: scheme.name.clone(), samples: samples.collect() }
-    };
     Cdf {
         title: title.to_owned(),
         note: "All participants together: so large a share has less.".to_owned(),
         x: Axis::new(axis, unit),
-        lines: schemes.map(line).collect(),
+        lines: cdf_lines(results, NAME, metric, scale),
     }
 }
 
-/// What came out, in one sentence.
+/// The outcome in one sentence.
 pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
     let mut got = Vec::new();
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {

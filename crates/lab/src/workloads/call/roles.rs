@@ -20,7 +20,7 @@ use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{Pair, RunContext};
 
-/// What a participant has noted so far.
+/// Record of a participant so far.
 #[derive(Default)]
 struct Noted {
     id: Option<ParticipantId>,

@@ -1,4 +1,4 @@
-//! What a scheme says of a conference.
+//! Settings of a scheme for conferences.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use airlane_scenario::{DURATION, RATE, Reader, SchemePart, range, words};
 
-/// Who decides the bitrates of a call.
+/// Coordination of the bitrates of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Coordination {
     /// Each direction's controller.
@@ -35,14 +35,14 @@ pub(super) enum QoeKind {
     ConvexSquare,
 }
 
-/// Where the capacity of a channel comes from.
+/// Source of the capacity of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum CapacitySource {
     Delivered,
     Estimates,
 }
 
-/// When acknowledgements are sent.
+/// Policy for acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Acks {
     /// As the scenario says.
@@ -60,7 +60,7 @@ words! {
     CapacitySource: "delivered" => Self::Delivered, "estimates" => Self::Estimates;
 }
 
-/// What a scheme says of a conference.
+/// Settings of a scheme for conferences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct OfScheme {
     pub(super) coordination: Coordination,
@@ -124,7 +124,7 @@ impl SchemePart for OfScheme {
     }
 }
 
-/// What a scheme says; `None` if it says nothing.
+/// Settings in a scheme; `None` if it has none.
 pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let default = OfScheme::default();
     let doc = "Who decides the bitrates of a call: each direction's controller, Plum, or the fixed rules of its authors' \

@@ -1,19 +1,13 @@
 //! What the report says of streams.
 
-use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
+use airlane_report::model::{Axis, Better, Cdf, Column, Term};
 
 use super::{NAME, Streams};
 use airlane_judge::reporting::words::{count, list};
-use airlane_judge::reporting::{cell, over};
+use airlane_judge::reporting::{by_actor, cdf_lines};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
-
-/// The mean of a figure over the streams of a run.
-fn mean(run: &RunResult, metric: &str) -> Option<f64> {
-    let all: Option<Vec<f64>> = run.of(NAME).map(|actor| actor.value(metric)).collect();
-    airlane_quality::stats::mean(&all?)
-}
+use airlane_sim::workload::{About, Headline, InSweep, ReportSection};
 
 pub(super) fn about(streams: &Streams, _: &Plan) -> About {
     let who = match streams.0.len() {
@@ -47,7 +41,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("SQI-SSIM", "dB", 2)
                 .better(Better::Higher)
                 .help("How good what is shown is, frames that are missing included."),
-            |r| mean(r, "sqi_ssim_db"),
+            |r| r.mean_of(NAME, "sqi_ssim_db"),
         )
         .on_terminal("SQI-SSIM")
         .in_sweep(InSweep::DrawnInRange),
@@ -55,7 +49,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("99 % latency", "ms", 0)
                 .better(Better::Lower)
                 .help("One frame of a hundred that are shown takes longer."),
-            |r| Some(1e3 * mean(r, "latency_p99_s")?),
+            |r| Some(1e3 * r.mean_of(NAME, "latency_p99_s")?),
         )
         .on_terminal("99 % latency")
         .in_sweep(InSweep::Drawn),
@@ -63,7 +57,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("Shown", "frames/s", 1)
                 .better(Better::Higher)
                 .help("Frames that could be decoded."),
-            |r| mean(r, "shown_fps"),
+            |r| r.mean_of(NAME, "shown_fps"),
         )
         .on_terminal("shown")
         .in_sweep(InSweep::Table),
@@ -71,7 +65,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("99 % age", "ms", 0)
                 .better(Better::Lower)
                 .help("One picture of a hundred is older when the next one comes."),
-            |r| Some(1e3 * mean(r, "age_p99_s")?),
+            |r| Some(1e3 * r.mean_of(NAME, "age_p99_s")?),
         )
         .in_sweep(InSweep::Table),
     ]
@@ -105,20 +99,7 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
         ("dropped_here_share", 100.0),
         ("dropped_there_share", 100.0),
     ];
-    let mut table = Table::new("By stream", columns);
-    table.note = over(results);
-    for name in results.actors(NAME) {
-        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
-            let mut row = vec![name.into(), scheme.title.as_str().into()];
-            row.extend(metrics.iter().map(|(metric, scale)| {
-                let samples = results.samples(i, |r| {
-                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
-                });
-                cell(&samples, &format!("{name}/{}/{metric}", scheme.name), Some(0.0))
-            }));
-            table.push(row);
-        }
-    }
+    let table = by_actor(results, NAME, ("By stream", columns), &metrics);
     let cdfs = vec![
         cdf(results, "latency_s", "Latency of frames", "latency"),
         cdf(results, "age_s", "Age of the picture", "age"),
@@ -127,20 +108,11 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
 }
 
 fn cdf(results: &Results<'_>, samples: &'static str, title: &str, axis: &str) -> Cdf {
-    let schemes = results.plan.scenario.schemes.iter().enumerate();
-    let line = |(i, scheme): (usize, &airlane_scenario::Scheme)| {
-        let runs = results.of_scheme(i);
-        let all = runs.flat_map(|(_, run)| {
-            let of = run.of(NAME).flat_map(|a| a.samples_of(samples));
-            of.map(|s| 1e3 * s).collect::<Vec<_>>()
-        });
-        CdfLine { scheme: scheme.name.clone(), samples: all.collect() }
-    };
     Cdf {
         title: title.to_owned(),
         note: "The further to the left, the better: so large a share has at most that.".to_owned(),
         x: Axis::new(axis, "ms"),
-        lines: schemes.map(line).collect(),
+        lines: cdf_lines(results, NAME, samples, 1e3),
     }
 }
 
@@ -148,8 +120,8 @@ fn cdf(results: &Results<'_>, samples: &'static str, title: &str, axis: &str) ->
 pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
     let mut got = Vec::new();
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
-        let quality = results.samples(i, |r| mean(r, "sqi_ssim_db")).mean()?;
-        let latency = results.samples(i, |r| mean(r, "latency_p99_s")).mean()?;
+        let quality = results.samples(i, |r| r.mean_of(NAME, "sqi_ssim_db")).mean()?;
+        let latency = results.samples(i, |r| r.mean_of(NAME, "latency_p99_s")).mean()?;
         got.push(format!(
             "{quality:.1} dB and at most {:.0} ms for 99 % of frames under {}",
             1e3 * latency,

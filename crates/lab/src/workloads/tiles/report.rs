@@ -1,20 +1,13 @@
 //! What the report says of sessions.
 
-use airlane_report::model::{Axis, Better, Cdf, CdfLine, Column, Table, Term};
+use airlane_report::model::{Axis, Better, Cdf, Column, Term};
 
 use super::{NAME, Sessions};
 use airlane_judge::reporting::words::{count, list};
-use airlane_judge::reporting::{cell, over};
+use airlane_judge::reporting::{by_actor, cdf_lines};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
-
-/// The mean of a figure over the sessions of a run.
-fn mean(run: &RunResult, metric: &str) -> Option<f64> {
-    let sessions = run.of(NAME).filter(|actor| !actor.part);
-    let all: Option<Vec<f64>> = sessions.map(|actor| actor.value(metric)).collect();
-    airlane_quality::stats::mean(&all?)
-}
+use airlane_sim::workload::{About, Headline, InSweep, ReportSection};
 
 pub(super) fn about(sessions: &Sessions, _: &Plan) -> About {
     let who = match sessions.0.len() {
@@ -49,7 +42,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("Viewport PSNR", "dB", 1)
                 .better(Better::Higher)
                 .help("How close what the user looked at is to the original, mean over GoPs."),
-            |r| mean(r, "viewport_psnr_db"),
+            |r| r.mean_of(NAME, "viewport_psnr_db"),
         )
         .on_terminal("viewport")
         .in_sweep(InSweep::DrawnInRange),
@@ -57,20 +50,20 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("Worst tenth", "dB", 1)
                 .better(Better::Higher)
                 .help("A tenth of all GoPs have less."),
-            |r| mean(r, "viewport_psnr_p10_db"),
+            |r| r.mean_of(NAME, "viewport_psnr_p10_db"),
         )
         .in_sweep(InSweep::Table),
         Headline::new(
             Column::number("Missing tiles", "%", 1)
                 .better(Better::Lower)
                 .help("Tiles that were not there when their GoP was shown."),
-            |r| Some(100.0 * mean(r, "late_share")?),
+            |r| Some(100.0 * r.mean_of(NAME, "late_share")?),
         )
         .on_terminal("missing")
         .in_sweep(InSweep::Drawn),
         Headline::new(
             Column::number("In time", "Mbit/s", 1).help("Bits of tiles that were there in time."),
-            |r| Some(mean(r, "used_bps")? / 1e6),
+            |r| Some(r.mean_of(NAME, "used_bps")? / 1e6),
         )
         .on_terminal("in time")
         .in_sweep(InSweep::Table),
@@ -88,46 +81,24 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
         Column::number("Throughput", "Mbit/s", 1).help("While there was something to send."),
         Column::number("Share of the bytes", "%", 1).help("How much the radio was first to bring."),
     ];
-    let mut table = Table::new("By viewer and radio", columns);
-    table.note = over(results);
-    for name in results.actors(NAME) {
-        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
-            let row = |metric: &str, scale: f64| {
-                let samples = results.samples(i, |r| {
-                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
-                });
-                cell(&samples, &format!("{name}/{}/{metric}", scheme.name), Some(0.0))
-            };
-            table.push(vec![
-                name.into(),
-                scheme.title.as_str().into(),
-                row("viewport_psnr_db", 1.0),
-                row("viewport_psnr_grey_db", 1.0),
-                row("ws_psnr_db", 1.0),
-                row("throughput_bps", 1e-6),
-                row("byte_share", 100.0),
-            ]);
-        }
-    }
+    let metrics = [
+        ("viewport_psnr_db", 1.0),
+        ("viewport_psnr_grey_db", 1.0),
+        ("ws_psnr_db", 1.0),
+        ("throughput_bps", 1e-6),
+        ("byte_share", 100.0),
+    ];
+    let table = by_actor(results, NAME, ("By viewer and radio", columns), &metrics);
     ReportSection { tables: vec![table], cdfs: vec![by_gop(results)], ..ReportSection::default() }
 }
 
 fn by_gop(results: &Results<'_>) -> Cdf {
-    let schemes = results.plan.scenario.schemes.iter().enumerate();
-    let line = |(i, scheme): (usize, &airlane_scenario::Scheme)| {
-        let runs = results.of_scheme(i);
-        let samples = runs.flat_map(|(_, run)| {
-            let sessions = run.of(NAME);
-            sessions.flat_map(|a| a.samples_of("viewport_psnr_db")).copied().collect::<Vec<_>>()
-        });
-        CdfLine { scheme: scheme.name.clone(), samples: samples.collect() }
-    };
     Cdf {
         title: "Viewport PSNR by GoP".to_owned(),
         note: "The further to the right, the better: so large a share of all GoPs has less."
             .to_owned(),
         x: Axis::new("viewport PSNR", "dB"),
-        lines: schemes.map(line).collect(),
+        lines: cdf_lines(results, NAME, "viewport_psnr_db", 1.0),
     }
 }
 
@@ -135,7 +106,7 @@ fn by_gop(results: &Results<'_>) -> Cdf {
 pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
     let mut got = Vec::new();
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
-        let mean = results.samples(i, |r| mean(r, "viewport_psnr_db")).mean()?;
+        let mean = results.samples(i, |r| r.mean_of(NAME, "viewport_psnr_db")).mean()?;
         got.push(format!("{mean:.1} dB under {}", scheme.title));
     }
     Some(format!("What the user looks at has {}.", list(&got)))

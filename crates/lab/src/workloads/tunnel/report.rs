@@ -1,10 +1,10 @@
 //! What the report says of tunnels.
 
-use airlane_report::model::{Better, Column, Table};
+use airlane_report::model::{Better, Column};
 
 use super::{NAME, Tunnels};
+use airlane_judge::reporting::by_actor;
 use airlane_judge::reporting::words::{count, list};
-use airlane_judge::reporting::{cell, over};
 use airlane_sim::Results;
 use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
 
@@ -68,28 +68,14 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
             .help("99 % of all bytes were there in order so long after they were written."),
         Column::number("Share of the bytes", "%", 1).help("How much the radio was first to bring."),
     ];
-    let mut table = Table::new("By stream and radio", columns);
-    table.note = over(results);
-    for name in results.actors(NAME) {
-        for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {
-            let row = |metric: &str, scale: f64| {
-                let samples = results.samples(i, |r| {
-                    Some(scale * r.of(NAME).find(|a| a.name == name)?.value(metric)?)
-                });
-                let label = format!("{name}/{}/{metric}", scheme.name);
-                cell(&samples, &label, Some(0.0))
-            };
-            table.push(vec![
-                name.into(),
-                scheme.title.as_str().into(),
-                row("goodput_bps", 1e-6),
-                row("delay_ms", 1.0),
-                row("delay_p99_ms", 1.0),
-                row("latency_p99_ms", 1.0),
-                row("byte_share", 100.0),
-            ]);
-        }
-    }
+    let metrics = [
+        ("goodput_bps", 1e-6),
+        ("delay_ms", 1.0),
+        ("delay_p99_ms", 1.0),
+        ("latency_p99_ms", 1.0),
+        ("byte_share", 100.0),
+    ];
+    let table = by_actor(results, NAME, ("By stream and radio", columns), &metrics);
     ReportSection { tables: vec![table], ..ReportSection::default() }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn headlines(traffic: &Viewers) -> Vec<Headline> {
         ),
         Headline::new(
             Column::number(format!("Mean {}", metric_title(metric)), unit, 1).better(Higher),
-            move |r| mean_of(r, metric.name()),
+            move |r| r.mean_of(NAME, metric.name()),
         )
         .signed(),
         Headline::new(
@@ -65,15 +65,9 @@ pub(super) fn headlines(traffic: &Viewers) -> Vec<Headline> {
             Column::number("Start-up", "s", 2)
                 .better(Lower)
                 .help("From play to the first picture, mean over viewers."),
-            |r| mean_of(r, "startup_s"),
+            |r| r.mean_of(NAME, "startup_s"),
         ),
     ]
-}
-
-/// The mean of a figure over viewers; `None` if one of them has none.
-fn mean_of(run: &RunResult, metric: &str) -> Option<f64> {
-    let all: Option<Vec<f64>> = run.of(NAME).map(|viewer| viewer.value(metric)).collect();
-    stats::mean(&all?)
 }
 
 /// The tables and charts.

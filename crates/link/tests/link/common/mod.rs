@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use airlane_base::{Rate, Seed};
+use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_link::{Link, LinkConfig, LinkSpec, Mode, Totals, UdpSpec, Way, WayTotals};
 use airlane_net::{Limit, QueueSpec};
 
@@ -18,6 +18,23 @@ pub fn wide() -> Way {
 /// A link that hardly shows.
 pub fn open() -> LinkSpec {
     LinkSpec::new(wide(), wide(), Seed(1))
+}
+
+/// A UDP packet with a payload of `size` zeros, sent at `at` between two hosts of the laboratory.
+pub fn packet(at: Time, (src, dst): (SocketAddr, SocketAddr), size: usize) -> Box<Packet> {
+    Box::new(Packet {
+        id: 0,
+        flow: FlowId(0),
+        src,
+        dst,
+        ecn: Ecn::Ect0,
+        dscp: Dscp::DEFAULT,
+        sent: at,
+        enqueued: at,
+        progress: Progress::default(),
+        header_bytes: IP_UDP_HEADER_BYTES,
+        payload: vec![0; size],
+    })
 }
 
 pub fn addr(text: &str) -> SocketAddr {
