@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What a 95 % interval leaves out on each side.
+pub(crate) const TAIL: f64 = 0.025;
+
 /// The normal deviate that 2.5 % lie above.
 pub(crate) const Z: f64 = 1.959_963_984_540_054;
 
@@ -25,6 +28,12 @@ impl Interval {
     #[must_use]
     pub fn hull(self, other: Self) -> Self {
         Self { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
+    }
+
+    /// The interval of the exponential function of what this is the interval of.
+    #[must_use]
+    pub fn exp(self) -> Self {
+        Self { lo: self.lo.exp(), hi: self.hi.exp() }
     }
 
     /// The same moved by `by`.

@@ -3,22 +3,30 @@
 use std::f64::consts::PI;
 
 use crate::Interval;
+use crate::interval::TAIL;
 use crate::stats;
 
 /// The 97.5th percentile of Student's t with `degrees` of freedom; infinite with none.
+pub fn t_975(degrees: usize) -> f64 {
+    t_above(TAIL, degrees)
+}
+
+/// What Student's t with `degrees` of freedom exceeds with the probability `tail`, at most 0.025;
+/// infinite with no degree.
 ///
 /// The distribution function is a finite sum for whole degrees of freedom (Abramowitz and Stegun
 /// 26.7.3 and 26.7.4). Exact to six digits behind the point, and rounded to them, so that the last
 /// bits of a machine's arctangent never show in a result.
-pub fn t_975(degrees: usize) -> f64 {
+pub(crate) fn t_above(tail: f64, degrees: usize) -> f64 {
     if degrees == 0 {
         return f64::INFINITY;
     }
-    // 12.7062 is that of one degree of freedom, the largest.
-    let (mut lo, mut hi) = (1.9, 12.8);
+    // 12.7062 is that of one degree of freedom and 0.025, the largest of all degrees; it grows less
+    // than the tail shrinks.
+    let (mut lo, mut hi) = (1.9, 12.8 * TAIL / tail);
     for _ in 0..60 {
         let middle = 0.5 * (lo + hi);
-        if within(middle, degrees) < 0.95 { lo = middle } else { hi = middle }
+        if within(middle, degrees) < 1.0 - 2.0 * tail { lo = middle } else { hi = middle }
     }
     (0.5 * (lo + hi) * 1e6).round() / 1e6
 }
@@ -71,6 +79,10 @@ mod tests {
             assert!((t_975(degrees) - t).abs() < 2e-6, "{degrees}: {}", t_975(degrees));
         }
         assert_eq!(t_975(0), f64::INFINITY);
+        for (degrees, t) in [(1, 25.451_700), (9, 2.685_011), (60, 2.299_046)] {
+            let found = t_above(0.0125, degrees);
+            assert!((found - t).abs() < 2e-5, "{degrees}: {found}");
+        }
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl Table {
 }
 
 fn bootstrap(rng: &mut Rng) -> Bootstrap {
-    Bootstrap { resamples: RESAMPLES, seed: Seed(rng.random()) }
+    Bootstrap { resamples: RESAMPLES, ..Bootstrap::new(Seed(rng.random())) }
 }
 
 fn mean_of(rng: &mut Rng, n: usize, cells: usize, draw: Draw) -> Option<Interval> {
@@ -151,6 +151,12 @@ fn intervals_of_means_hold_the_truth() {
     table.judge();
 }
 
+/// The interval of a ratio of positive figures, no end of which is below zero.
+fn positive(interval: Option<Interval>) -> Option<Interval> {
+    assert!(interval.is_none_or(|i| i.lo >= 0.0), "{interval:?}");
+    interval
+}
+
 #[test]
 fn intervals_of_ratios_and_over_strata_hold_the_truth() {
     let mut table = Table::new("Ratios and strata");
@@ -161,7 +167,29 @@ fn intervals_of_ratios_and_over_strata_hold_the_truth() {
             Cluster { numerator: 0.5 * sum(rng), denominator: sum(rng) }
         };
         let clusters = (0..n).map(cluster).collect();
-        bootstrap(rng).clusters(&[clusters])
+        positive(bootstrap(rng).ratio(&[clusters]))
+    });
+    // The 99th percentile of delay under two schemes: most draws alike, a few a hundred times worse.
+    table.add("sum(x / y), heavier, half shared", 3.0, |rng, n, cells| {
+        let cluster = |_| {
+            let shared = normal(rng).exp();
+            let own = |rng: &mut Rng| shared * (1.2 * normal(rng)).exp();
+            let sum = |rng: &mut Rng| (0..cells).map(|_| own(rng)).sum::<f64>();
+            Cluster { numerator: 3.0 * sum(rng), denominator: sum(rng) }
+        };
+        let clusters = (0..n).map(cluster).collect();
+        positive(bootstrap(rng).ratio(&[clusters]))
+    });
+    // Nothing shared but what the draw is: a Pareto tail of index 3.
+    table.add("sum(x / y), Pareto of index 3", 1.0, |rng, n, cells| {
+        let cluster = |_| {
+            let sum = |rng: &mut Rng| {
+                (0..cells).map(|_| (1.0 - rng.random::<f64>()).powf(-1.0 / 3.0)).sum::<f64>()
+            };
+            Cluster { numerator: sum(rng), denominator: sum(rng) }
+        };
+        let clusters = (0..n).map(cluster).collect();
+        positive(bootstrap(rng).ratio(&[clusters]))
     });
     // Half of the clusters from a population five deviations above that of the others.
     table.add("two strata, normal", 2.5, |rng, n, cells| {

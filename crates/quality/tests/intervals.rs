@@ -143,7 +143,7 @@ proptest! {
     fn the_same_seed_gives_the_same_interval_around_the_mean(
         xs in prop::collection::vec(-100.0f64..100.0, 10..30), seed in any::<u64>()
     ) {
-        let b = Bootstrap { resamples: 200, seed: Seed(seed) };
+        let b = Bootstrap { resamples: 200, ..Bootstrap::new(Seed(seed)) };
         let ci = b.mean(&xs).unwrap();
         prop_assert_eq!(Some(ci), b.mean(&xs));
         prop_assert!(ci.contains(stats::mean(&xs).unwrap()));

@@ -8,7 +8,7 @@ use airlane_quality::stats;
 use crate::plan::Plan;
 use crate::workload::{
     DirectionResult, Ended, Figure, Figures, Flow, Metric, PartResult, RunResult, Scope, Sense,
-    traffic_of,
+    Unit, traffic_of,
 };
 use crate::world::{AirDirection, DirectionOutput, RunOutput};
 
@@ -25,19 +25,19 @@ const WAITS: [(&str, f64); 4] = [
 /// many sessions failed.
 pub fn network_metrics() -> Vec<Metric> {
     let dropped = |reason: DropReason| {
-        Metric::of_run(format!("drops_{}", reason.name()), "packets", Sense::Lower)
+        Metric::of_run(format!("drops_{}", reason.name()), Unit::PACKETS, Sense::Lower)
     };
     let mut metrics = vec![
-        Metric::of_run("link_utilisation", "", Sense::Higher),
-        Metric::of_run("air_share", "", Sense::Neutral),
-        Metric::of_run("mean_queue_packets", "packets", Sense::Lower),
-        Metric::of_run("mean_queue_ms", "ms", Sense::Lower),
+        Metric::of_run("link_utilisation", Unit::ONE, Sense::Higher),
+        Metric::of_run("air_share", Unit::ONE, Sense::Neutral),
+        Metric::of_run("mean_queue_packets", Unit::PACKETS, Sense::Lower),
+        Metric::of_run("mean_queue_ms", Unit::MILLISECONDS, Sense::Lower),
     ];
-    metrics.extend(WAITS.map(|(name, _)| Metric::of_run(name, "ms", Sense::Lower)));
+    metrics.extend(WAITS.map(|(name, _)| Metric::of_run(name, Unit::MILLISECONDS, Sense::Lower)));
     metrics.extend(DropReason::ALL.into_iter().map(dropped));
-    metrics.push(Metric::of_run("jain_rates", "", Sense::Higher));
-    metrics.push(Metric::of_run("jain_air", "", Sense::Higher));
-    metrics.push(Metric::of_run("failed_sessions", "", Sense::Lower));
+    metrics.push(Metric::of_run("jain_rates", Unit::ONE, Sense::Higher));
+    metrics.push(Metric::of_run("jain_air", Unit::ONE, Sense::Higher));
+    metrics.push(Metric::of_run("failed_sessions", Unit::ONE, Sense::Lower));
     metrics
 }
 
@@ -63,10 +63,10 @@ impl RunOutput {
         }
         self.of_network(&mut result);
         let jain = jain(&result);
-        result.figures.add("jain_rates", "", jain);
-        result.figures.add("jain_air", "", self.jain_air());
+        result.figures.add("jain_rates", Unit::ONE, jain);
+        result.figures.add("jain_air", Unit::ONE, self.jain_air());
         let failed = result.failures().count() as f64;
-        result.figures.add("failed_sessions", "", Some(failed));
+        result.figures.add("failed_sessions", Unit::ONE, Some(failed));
         result
     }
 
@@ -103,18 +103,18 @@ fn of_way(way: &DirectionOutput) -> Figures {
     let DirectionOutput { report, counters, .. } = way;
     // Nobody knows beforehand what air can carry.
     let share = way.air_share();
-    figures.add("link_utilisation", "", share.is_none().then_some(report.utilisation));
-    figures.add("air_share", "", share);
-    figures.add("mean_queue_packets", "packets", Some(report.mean_queue_packets));
+    figures.add("link_utilisation", Unit::ONE, share.is_none().then_some(report.utilisation));
+    figures.add("air_share", Unit::ONE, share);
+    figures.add("mean_queue_packets", Unit::PACKETS, Some(report.mean_queue_packets));
     let sojourn_ms = report.mean_sojourn.as_secs_f64() * 1e3;
-    figures.add("mean_queue_ms", "ms", Some(sojourn_ms));
+    figures.add("mean_queue_ms", Unit::MILLISECONDS, Some(sojourn_ms));
     for (name, share) in WAITS {
         let waited_ms = report.sojourn_quantile(share).as_secs_f64() * 1e3;
-        figures.add(name, "ms", Some(waited_ms));
+        figures.add(name, Unit::MILLISECONDS, Some(waited_ms));
     }
     for reason in DropReason::ALL {
         let packets = counters.dropped[reason.index()].0 as f64;
-        figures.add(&format!("drops_{}", reason.name()), "packets", Some(packets));
+        figures.add(&format!("drops_{}", reason.name()), Unit::PACKETS, Some(packets));
     }
     figures
 }

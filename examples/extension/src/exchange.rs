@@ -58,7 +58,7 @@ impl Traffic for Callers {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        vec![Metric::of_actor("response_s", "s", Sense::Lower)]
+        vec![Metric::of_actor("response_s", Unit::SECONDS, Sense::Lower)]
     }
 
     fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
@@ -112,7 +112,7 @@ impl Part for Responses {
         let actor = |(name, took_s): &(String, Arc<Mutex<Vec<f64>>>)| {
             let mut figures = Figures::default();
             let took_s = took_s.lock();
-            figures.add("response_s", "s", stats::mean(&took_s));
+            figures.add("response_s", Unit::SECONDS, stats::mean(&took_s));
             let (workload, name) = (NAME.to_owned(), name.clone());
             ActorResult { workload, name, figures, ..ActorResult::default() }
         };

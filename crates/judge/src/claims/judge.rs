@@ -8,15 +8,21 @@ use airlane_base::Seed;
 use airlane_quality::stats;
 
 use super::chart::chart_rows;
-use super::estimate::{Estimate, estimate_share_difference, interval_estimate};
+use super::estimate::{
+    Estimate, estimate_share_difference, interval_estimate, simultaneous_estimate,
+};
 use super::samples::Samples;
 use super::spec::{Claim, Rule};
 use super::statistic::Statistic;
+use super::unit::{ClaimUnit, Units};
 use crate::summary::{CheckEntry, ClaimEntry, Verdict};
+use airlane_sim::workload::Unit;
 
 /// The outcome of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
+    /// The unit of the headline figure, and what it is of.
+    pub unit: String,
     /// The headline figure.
     pub measured: Option<f64>,
     /// Its interval.
@@ -32,18 +38,13 @@ pub struct Judged {
 }
 
 /// Judges a claim by its rule. `seed` feeds the resampling: the same samples and seed give the
-/// same interval.
+/// same interval. Figures are told in the claim's unit, or in their own where that is of another
+/// dimension; `units` are those that samples and bounds have.
 ///
 /// A claim without samples fails, and so does one with a condition that fails in one of its cells.
-pub fn judge(claim: &Claim, samples: &Samples, seed: Seed) -> Judged {
-    let judge = Judge { samples, seed: resampling(claim, seed) };
-    let judged = judge.judge_rule(&claim.rule);
-    // Samples have shares and changes as fractions, rates in bit/s; the claim's unit may be another.
-    match claim.unit.as_str() {
-        "Mbit/s" => judged.scaled(1e-6, Some("Mbit/s")),
-        unit if unit.starts_with('%') => judged.scaled(100.0, None),
-        _ => judged,
-    }
+pub fn judge(claim: &Claim, samples: &Samples, units: &Units, seed: Seed) -> Judged {
+    let seed = resampling(claim, seed);
+    Judge { samples, units, unit: &claim.unit, seed, together: 1 }.judge_rule(&claim.rule)
 }
 
 /// The seed of all intervals of a claim.
@@ -52,8 +53,13 @@ fn resampling(claim: &Claim, seed: Seed) -> Seed {
 }
 
 /// The entry of `summary.json` for a claim judged on `content`.
-pub fn entry(claim: &Claim, content: &str, samples: &Samples, seed: Seed) -> ClaimEntry {
-    let judged = judge(claim, samples, seed);
+pub fn entry(
+    claim: &Claim,
+    content: &str,
+    (samples, units): (&Samples, &Units),
+    seed: Seed,
+) -> ClaimEntry {
+    let judged = judge(claim, samples, units, seed);
     ClaimEntry {
         id: claim.id.clone(),
         content: content.to_owned(),
@@ -61,7 +67,7 @@ pub fn entry(claim: &Claim, content: &str, samples: &Samples, seed: Seed) -> Cla
         statement: claim.statement.clone(),
         paper: claim.paper.clone().into(),
         measured: judged.measured,
-        unit: claim.unit.clone(),
+        unit: judged.unit,
         n: judged.n as u64,
         ci95: judged.ci95,
         rule: claim.rule_text.clone(),
@@ -73,9 +79,14 @@ pub fn entry(claim: &Claim, content: &str, samples: &Samples, seed: Seed) -> Cla
     }
 }
 
+#[derive(Clone, Copy)]
 struct Judge<'a> {
     samples: &'a Samples,
+    units: &'a Units,
+    unit: &'a ClaimUnit,
     seed: Seed,
+    /// How many intervals are to hold together.
+    together: usize,
 }
 
 /// A bound that an interval is compared with.
@@ -105,36 +116,51 @@ impl Judge<'_> {
                 self.judge_share(metric, reference, *factor, *saturated_below)
             }
             Rule::All { of } => all_rules(of.iter().map(|rule| self.judge_rule(rule)).collect()),
-            Rule::Reported { of } => match interval_estimate(of, self.samples, self.seed) {
-                Ok(e) => Judged { verdict: Verdict::Reported, ..without_conditions(e) },
-                Err(reason) => failed(reason),
+            Rule::Either { of } => {
+                let judge = Self { together: of.len(), ..*self };
+                either_rule(of.iter().map(|rule| judge.judge_rule(rule)).collect())
+            }
+            Rule::Reported { of } => match self.told(of) {
+                Ok((unit, _, e)) => {
+                    Judged { verdict: Verdict::Reported, ..self.without_conditions(unit, e) }
+                }
+                Err(reason) => self.failed(reason),
             },
         }
     }
 
+    /// A statistic in the unit in which it is told, with that unit and by what it was multiplied.
+    fn told(&self, of: &Statistic) -> Result<(Unit, f64, Estimate), String> {
+        let (unit, factor) = self.unit.of_figures(self.units.of(of)?);
+        let estimate = simultaneous_estimate(of, self.samples, self.seed, self.together)?;
+        Ok((unit, factor, estimate.scaled(factor)))
+    }
+
     /// Judges one statistic by bounds, in all cells together and in each.
     fn judge_bounds(&self, of: &Statistic, bounds: &[Bound]) -> Judged {
-        let estimate = match interval_estimate(of, self.samples, self.seed) {
-            Ok(estimate) => estimate,
-            Err(reason) => return failed(reason),
+        let (unit, factor, estimate) = match self.told(of) {
+            Ok(told) => told,
+            Err(reason) => return self.failed(reason),
         };
-        let in_cells = match self
-            .in_cells(of.names_a_cell(), |samples, seed| interval_estimate(of, samples, seed))
-        {
+        let in_cells = self.in_cells(of.names_a_cell(), |samples, seed| {
+            let estimate = simultaneous_estimate(of, samples, seed, self.together)?;
+            Ok(estimate.scaled(factor))
+        });
+        let in_cells = match in_cells {
             Ok(in_cells) => in_cells,
-            Err(reason) => return failed(reason),
+            Err(reason) => return self.failed(reason),
         };
-        let name = of.to_string();
+        let told = Told { metric: &of.to_string(), unit };
         let mut checks = Vec::new();
-        for &bound in bounds {
-            checks.push(check(&name, "", condition_text(bound.at, bound.above), estimate, bound));
-            checks.extend(cell_checks(&name, &in_cells, bound));
+        for bound in bounds.iter().map(|bound| bound.scaled(factor)) {
+            checks.push(told.check("", condition_text(bound.at, bound.above), estimate, bound));
+            checks.extend(told.cell_checks(&in_cells, bound));
         }
         Judged {
             verdict: verdict_of(&checks),
             reason: reason_of(estimate.why_no_interval(), &checks),
             checks,
-            ..without_conditions(estimate)
+            ..self.without_conditions(unit, estimate)
         }
     }
 
@@ -176,17 +202,21 @@ impl Judge<'_> {
         };
         let (share_of_metric, share_of_reference, difference, in_cells) = match figures() {
             Ok(figures) => figures,
-            Err(reason) => return failed(reason),
+            Err(reason) => return self.failed(reason),
         };
+        let (unit, scale) = self.unit.of_figures(Unit::ONE);
+        let difference = difference.scaled(scale);
+        let in_cells: Vec<(String, Estimate)> =
+            in_cells.into_iter().map(|(cell, e)| (cell, e.scaled(scale))).collect();
         let saturated = |samples: &Samples| {
             let values: Vec<f64> = samples.values(reference).collect();
             stats::mean(&values).is_none_or(|share| share < saturated_below)
         };
         let bound = Bound { at: 0.0, above: true, excluded: false };
-        let name = format!("{metric} - {factor} x {reference}");
+        let told = Told { metric: &format!("{metric} - {factor} x {reference}"), unit };
         let rule = "at least 0".to_owned();
-        let mut checks = vec![check(&name, "", rule.clone(), difference, bound)];
-        for mut cell in cell_checks(&name, &in_cells, bound) {
+        let mut checks = vec![told.check("", rule.clone(), difference, bound)];
+        for mut cell in told.cell_checks(&in_cells, bound) {
             cell.rule.clone_from(&rule);
             if saturated(&self.samples.cell(&cell.cell)) {
                 cell.verdict = Verdict::Reported;
@@ -207,7 +237,41 @@ impl Judge<'_> {
                 }
             }
         }
-        Judged { verdict, reason, checks, ..without_conditions(share_of_metric) }
+        let share = self.without_conditions(unit, share_of_metric.scaled(scale));
+        Judged { verdict, reason, checks, ..share }
+    }
+
+    /// An estimate that has not been judged yet.
+    fn without_conditions(&self, unit: Unit, e: Estimate) -> Judged {
+        Judged {
+            unit: self.unit.with(unit),
+            measured: Some(e.value),
+            ci95: e.ci95,
+            n: e.n,
+            verdict: Verdict::Undecided,
+            reason: String::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    /// A claim that fails because something was not measured.
+    fn failed(&self, reason: String) -> Judged {
+        Judged {
+            unit: self.unit.to_string(),
+            measured: None,
+            ci95: None,
+            n: 0,
+            verdict: Verdict::Fails,
+            reason,
+            checks: Vec::new(),
+        }
+    }
+}
+
+impl Bound {
+    /// The same in another unit, without the last bits that come of the factor.
+    fn scaled(self, factor: f64) -> Self {
+        Self { at: (1e9 * factor * self.at).round() / 1e9, ..self }
     }
 }
 
@@ -221,45 +285,53 @@ fn condition_text(bound: f64, above: bool) -> String {
     }
 }
 
-/// Judges a condition by where its interval lies. An end equal to the bound is on the good side,
-/// unless the bound is excluded: then the condition is undecided.
-fn check(metric: &str, cell: &str, rule: String, e: Estimate, bound: Bound) -> CheckEntry {
-    // With this sign the good side is always above zero.
-    let sign = if bound.above { 1.0 } else { -1.0 };
-    let ends = e.ci95.map(|ci| ci.map(|x| sign * (x - bound.at)));
-    let verdict = match ends.map(|[a, b]| (a.min(b), a.max(b))) {
-        Some((least, _)) if least > 0.0 || (least == 0.0 && !bound.excluded) => Verdict::Holds,
-        Some((_, most)) if most < 0.0 => Verdict::Fails,
-        _ => Verdict::Undecided,
-    };
-    CheckEntry {
-        metric: metric.to_owned(),
-        unit: String::new(),
-        cell: cell.to_owned(),
-        worst: false,
-        rule,
-        bound: bound.at,
-        above: bound.above,
-        measured: Some(e.value),
-        ci95: e.ci95,
-        n: e.n as u64,
-        verdict,
-    }
+/// A statistic and the unit in which it is told.
+struct Told<'a> {
+    metric: &'a str,
+    unit: Unit,
 }
 
-/// The same condition in each cell; the worst is the one whose figure is furthest to the wrong
-/// side.
-fn cell_checks(metric: &str, in_cells: &[(String, Estimate)], bound: Bound) -> Vec<CheckEntry> {
-    let sign = if bound.above { 1.0 } else { -1.0 };
-    let good = |e: &Estimate| sign * (e.value - bound.at);
-    let worst = in_cells.iter().map(|(_, e)| good(e)).min_by(f64::total_cmp);
-    let mut checks: Vec<CheckEntry> = Vec::new();
-    for (cell, e) in in_cells {
-        let mut check = check(metric, cell, condition_text(bound.at, bound.above), *e, bound);
-        check.worst = Some(good(e)) == worst && !checks.iter().any(|c| c.worst);
-        checks.push(check);
+impl Told<'_> {
+    /// Judges a condition by where its interval lies. An end equal to the bound is on the good side,
+    /// unless the bound is excluded: then the condition is undecided.
+    fn check(&self, cell: &str, rule: String, e: Estimate, bound: Bound) -> CheckEntry {
+        // With this sign the good side is always above zero.
+        let sign = if bound.above { 1.0 } else { -1.0 };
+        let ends = e.ci95.map(|ci| ci.map(|x| sign * (x - bound.at)));
+        let verdict = match ends.map(|[a, b]| (a.min(b), a.max(b))) {
+            Some((least, _)) if least > 0.0 || (least == 0.0 && !bound.excluded) => Verdict::Holds,
+            Some((_, most)) if most < 0.0 => Verdict::Fails,
+            _ => Verdict::Undecided,
+        };
+        CheckEntry {
+            metric: self.metric.to_owned(),
+            unit: self.unit.symbol().to_owned(),
+            cell: cell.to_owned(),
+            worst: false,
+            rule,
+            bound: bound.at,
+            above: bound.above,
+            measured: Some(e.value),
+            ci95: e.ci95,
+            n: e.n as u64,
+            verdict,
+        }
     }
-    checks
+
+    /// The same condition in each cell; the worst is the one whose figure is furthest to the wrong
+    /// side.
+    fn cell_checks(&self, in_cells: &[(String, Estimate)], bound: Bound) -> Vec<CheckEntry> {
+        let sign = if bound.above { 1.0 } else { -1.0 };
+        let good = |e: &Estimate| sign * (e.value - bound.at);
+        let worst = in_cells.iter().map(|(_, e)| good(e)).min_by(f64::total_cmp);
+        let mut checks: Vec<CheckEntry> = Vec::new();
+        for (cell, e) in in_cells {
+            let mut check = self.check(cell, condition_text(bound.at, bound.above), *e, bound);
+            check.worst = Some(good(e)) == worst && !checks.iter().any(|c| c.worst);
+            checks.push(check);
+        }
+        checks
+    }
 }
 
 /// The verdict of conditions: of those over all cells together, and of those that fail in a cell.
@@ -295,6 +367,7 @@ fn all_rules(parts: Vec<Judged>) -> Judged {
     }
     let headline = parts.first();
     Judged {
+        unit: headline.map(|p| p.unit.clone()).unwrap_or_default(),
         measured: headline.and_then(|p| p.measured),
         ci95: headline.and_then(|p| p.ci95),
         n: parts.iter().map(|p| p.n).min().unwrap_or(0),
@@ -302,6 +375,26 @@ fn all_rules(parts: Vec<Judged>) -> Judged {
         reason: reasons.join("; "),
         checks: parts.into_iter().flat_map(|p| p.checks).collect(),
     }
+}
+
+/// At least one of several rules: holds if one holds, fails if all fail; the first has the headline
+/// figure.
+fn either_rule(parts: Vec<Judged>) -> Judged {
+    let any = |verdict| parts.iter().any(|p| p.verdict == verdict);
+    let verdict = if any(Verdict::Holds) {
+        Verdict::Holds
+    } else if parts.iter().all(|p| p.verdict == Verdict::Fails) {
+        Verdict::Fails
+    } else {
+        Verdict::Undecided
+    };
+    let unmeasured = parts.iter().any(|p| p.measured.is_none());
+    let mut judged = all_rules(parts);
+    judged.verdict = if unmeasured { Verdict::Fails } else { verdict };
+    for check in &mut judged.checks {
+        check.rule += ", or another";
+    }
+    judged
 }
 
 /// The verdict of several: fails if one fails, else is undecided if one is, else holds if one
@@ -312,42 +405,4 @@ fn combined_verdict(parts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
         .into_iter()
         .find(|v| any(*v))
         .unwrap_or(Verdict::Reported)
-}
-
-impl Judged {
-    /// The same in another unit; `rates` is that of its conditions where they are rates.
-    fn scaled(mut self, scale: f64, rates: Option<&str>) -> Self {
-        let both = |ci: Option<[f64; 2]>| ci.map(|ci| ci.map(|x| scale * x));
-        self.measured = self.measured.map(|x| scale * x);
-        self.ci95 = both(self.ci95);
-        for check in &mut self.checks {
-            if check.bound != 0.0 {
-                check.bound *= scale;
-                check.rule = condition_text(check.bound, check.above);
-            }
-            if let Some(unit) = rates {
-                unit.clone_into(&mut check.unit);
-            }
-            check.measured = check.measured.map(|x| scale * x);
-            check.ci95 = both(check.ci95);
-        }
-        self
-    }
-}
-
-/// An estimate that has not been judged yet.
-fn without_conditions(e: Estimate) -> Judged {
-    Judged {
-        measured: Some(e.value),
-        ci95: e.ci95,
-        n: e.n,
-        verdict: Verdict::Undecided,
-        reason: String::new(),
-        checks: Vec::new(),
-    }
-}
-
-/// A claim that fails because something was not measured.
-fn failed(reason: String) -> Judged {
-    Judged { measured: None, ci95: None, n: 0, verdict: Verdict::Fails, reason, checks: Vec::new() }
 }

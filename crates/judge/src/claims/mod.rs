@@ -44,6 +44,7 @@ mod scene;
 mod spec;
 mod statistic;
 mod stream;
+mod unit;
 
 use std::path::Path;
 
@@ -58,6 +59,7 @@ pub use samples::{ByMetric, Samples};
 pub use spec::*;
 pub use statistic::Statistic;
 pub use stream::{Purpose, Stream};
+pub use unit::{ClaimUnit, Units};
 
 impl ClaimSet {
     /// The embedded claims of a system.

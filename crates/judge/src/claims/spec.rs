@@ -8,6 +8,7 @@ use toml::Table;
 
 use super::chart::Chart;
 use super::statistic::Statistic;
+use super::unit::ClaimUnit;
 use crate::Registry;
 use crate::summary::PaperValue;
 
@@ -65,8 +66,8 @@ pub struct Claim {
     pub statement: String,
     /// The published figure.
     pub paper: Paper,
-    /// Unit of the statistic. Where it begins with `%`, figures are shown times 100.
-    pub unit: String,
+    /// The unit in which its figures are told.
+    pub unit: ClaimUnit,
     /// How the judged figure is computed, in words.
     pub statistic: String,
     /// The rule in words.
@@ -240,6 +241,14 @@ pub enum Rule {
         /// The rules.
         of: Vec<Rule>,
     },
+    /// At least one of several rules with bounds; the first has the headline figure. It fails only
+    /// where all fail: so "not worse in both figures" is judged (an intersection-union test), and
+    /// not by the mean of the better one. Intervals are so wide that all of them hold their truths
+    /// together in 95 of 100 cases.
+    Either {
+        /// The rules.
+        of: Vec<Rule>,
+    },
     /// No verdict.
     Reported {
         /// The headline figure.
@@ -295,6 +304,11 @@ impl Serialize for Rule {
                 fields.serialize_field("of", of)?;
                 fields.end()
             }
+            Self::Either { of } => {
+                let mut fields = variant(7, "Either", 1)?;
+                fields.serialize_field("of", of)?;
+                fields.end()
+            }
         }
     }
 }
@@ -311,7 +325,9 @@ impl Rule {
             Self::ShareOfReference { metric, reference, .. } => {
                 [metric, reference].map(|m| Statistic::Share(m.clone())).to_vec()
             }
-            Self::All { of } => of.iter().flat_map(Self::statistics).collect(),
+            Self::All { of } | Self::Either { of } => {
+                of.iter().flat_map(Self::statistics).collect()
+            }
         }
     }
 
@@ -330,9 +346,18 @@ impl Rule {
             Self::ShareOfReference { factor, saturated_below, .. } => {
                 finite(*factor, "a factor").and(finite(*saturated_below, "a share"))
             }
-            Self::All { of } if of.is_empty() => {
+            Self::All { of } | Self::Either { of } if of.is_empty() => {
                 Err(("no rule".to_owned(), "expected at least one"))
             }
+            Self::Either { of } => of.iter().try_for_each(|rule| match rule {
+                Self::Above { of, .. } | Self::Below { of, .. } if of.is_resampled() => {
+                    rule.check()
+                }
+                _ => Err((
+                    "a rule within either that has no simultaneous interval".to_owned(),
+                    "expected above or below, of a mean, a difference or a ratio",
+                )),
+            }),
             Self::All { of } => of.iter().try_for_each(|rule| match rule {
                 Self::All { .. } => Err(("all within all".to_owned(), "expected a plain rule")),
                 rule => rule.check(),

@@ -71,6 +71,11 @@ impl Statistic {
         }
     }
 
+    /// Whether its interval comes from resampling, of which there are simultaneous ones.
+    pub(super) fn is_resampled(&self) -> bool {
+        !matches!(self, Self::Share(_) | Self::Quantile(..))
+    }
+
     /// Whether it names a cell.
     pub fn names_a_cell(&self) -> bool {
         self.metrics().into_iter().any(|m| cell_of(m).is_some())

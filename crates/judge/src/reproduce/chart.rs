@@ -15,7 +15,7 @@ pub(super) fn of(experiment: &Experiment<'_>, summary: &Summary) -> Option<Trade
     // The place of a figure in a row is that of its axis in the chart.
     let column = |place: usize, axis: &Axis| {
         let values = rows.iter().filter_map(|row| row.figures.get(place)?.value);
-        let unit = experiment.metrics.unit(&axis.of.to_string());
+        let unit = experiment.metrics.symbol(&axis.of.to_string());
         let column = Column::number(title(axis), unit, digits(values));
         match experiment.metrics.sense(&axis.of) {
             Sense::Higher => column.better(Better::Higher),

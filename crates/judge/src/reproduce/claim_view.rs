@@ -39,7 +39,6 @@ pub(super) fn lead(summary: &Summary, quick: bool) -> String {
 pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
     let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
     let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
-    let digits = if entry.unit.starts_with("share") { 3 } else { digits(1, entry.ci95) };
     let bound = headline_bound(entry);
     let also = if entry.checks.len() > 1 || bound.is_none() { &entry.checks[..] } else { &[] };
     model::Claim {
@@ -59,7 +58,7 @@ pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
         measured: entry.measured,
         ci95: entry.ci95,
         unit: entry.unit.clone(),
-        digits,
+        digits: digits(usual_digits(&entry.unit), entry.ci95),
         n: entry.n,
         rule: match entry.rule.as_str() {
             "general" => GENERAL_RULE.to_owned(),
@@ -68,7 +67,7 @@ pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
         bound,
         rule_before: before.join("; "),
         verdict: entry.verdict.shown(),
-        also: also.iter().map(|c| check(c, entry.unit.starts_with('%'))).collect(),
+        also: also.iter().map(check).collect(),
         why: entry.reason.clone(),
         page: String::new(),
     }
@@ -101,15 +100,23 @@ pub(super) fn named(entry: &CheckEntry) -> String {
     }
 }
 
-/// A condition; `percent` says that its figures are in hundredths.
-fn check(entry: &CheckEntry, percent: bool) -> Check {
-    let unit = entry.unit.as_str();
+/// The digits behind the point that figures of a unit usually have.
+fn usual_digits(unit: &str) -> u8 {
+    match unit.split(" of ").next() {
+        Some("share") => 3,
+        Some("%" | "points" | "ms") => 1,
+        _ => 2,
+    }
+}
+
+/// A condition.
+fn check(entry: &CheckEntry) -> Check {
     Check {
         statement: named(entry),
         measured: entry.measured,
         ci95: entry.ci95,
-        unit: if percent { "%" } else { unit }.to_owned(),
-        digits: digits(if percent { 1 } else { 2 }, entry.ci95),
+        unit: entry.unit.clone(),
+        digits: digits(usual_digits(&entry.unit), entry.ci95),
         rule: entry.rule.clone(),
         bound: Some(bound(entry)),
         verdict: entry.verdict.shown(),

@@ -239,7 +239,31 @@ fn listed_beside<'a>(
             return Err(error.at_key(format!("{}.rule", claim.id)));
         }
     }
+    check_units(claim, metrics, &statistics)?;
     Ok((variants, statistics))
+}
+
+/// Refuses statistics that compare figures of different units, and a unit in which the headline
+/// cannot be told.
+fn check_units(
+    claim: &Claim,
+    metrics: &Metrics,
+    statistics: &[Statistic],
+) -> Result<(), InputError> {
+    let units = metrics.units();
+    for statistic in statistics {
+        if let Err(found) = units.of(statistic) {
+            let error = InputError::new(found, "expected figures of one unit");
+            return Err(error.at_key(format!("{}: {statistic}", claim.id)));
+        }
+    }
+    let Some(Ok(headline)) = statistics.first().map(|of| units.of(of)) else { return Ok(()) };
+    if headline.in_units_of(claim.unit.unit).is_none() {
+        let found = format!("\"{}\"", claim.unit);
+        let expected = format!("expected a unit of what is measured, which is in \"{headline}\"");
+        return Err(InputError::new(found, expected).at_key(format!("{}.unit", claim.id)));
+    }
+    Ok(())
 }
 
 /// Refuses a chart of metrics that are not known of every scheme.

@@ -3,12 +3,13 @@
 
 use airlane_quality::stats;
 
-use crate::claims::{ByMetric, Claim, Statistic};
+use crate::claims::{ByMetric, Claim, Statistic, Units};
 use airlane_scenario::Scenario;
 use airlane_sim::network_metrics;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    Caches, ClaimRun, Compared, Metric, Scope, Sense, Traffic, add_derived, derived, traffic_of,
+    Caches, ClaimRun, Compared, Metric, Scope, Sense, Traffic, Unit, add_derived, derived,
+    traffic_of,
 };
 
 /// The metrics that a claim may use on its scene, in the order of [`figures`].
@@ -50,15 +51,17 @@ impl Metrics {
         self.find(metric).map_or(Sense::Neutral, |m| m.sense)
     }
 
-    /// The unit of a statistic; empty for shares and ratios, and for text that is no statistic.
-    pub(super) fn unit(&self, statistic: &str) -> String {
-        let of = |metric: &String| self.find(metric).map(|m| m.unit.to_string());
-        match Statistic::try_from(statistic.to_owned()) {
-            Ok(Statistic::Mean(x) | Statistic::Quantile(x, _) | Statistic::Difference(x, _)) => {
-                of(&x).unwrap_or_default()
-            }
-            _ => String::new(),
-        }
+    /// Their units.
+    pub(super) fn units(&self) -> Units {
+        self.0.iter().map(|metric| (metric.name.to_string(), metric.unit)).collect()
+    }
+
+    /// The symbol of a statistic's unit; empty for shares and ratios, and for text that is no
+    /// statistic.
+    pub(super) fn symbol(&self, statistic: &str) -> &'static str {
+        let statistic = Statistic::try_from(statistic.to_owned());
+        let unit = statistic.ok().and_then(|statistic| self.units().of(&statistic).ok());
+        unit.map_or("", Unit::symbol)
     }
 }
 

@@ -284,7 +284,7 @@ fn add_statistics_rows(
             case: "all".to_owned(),
             scheme: experiment.claim.compare.join(" over "),
             seed: experiment.plan.scenario.seeds[0],
-            unit: experiment.metrics.unit(&metric),
+            unit: experiment.metrics.symbol(&metric).to_owned(),
             metric,
             value,
         });
@@ -316,22 +316,18 @@ fn judge_claim(
         .filter_map(|d| d.content_name())
         .collect();
     let content = content.join(", ");
+    let units = own().next().map(|(e, _)| e.metrics.units()).unwrap_or_default();
     let (finished, planned) = own().fold((0, 0), |(finished, planned), (e, _)| {
         (finished + e.finished(worlds), planned + e.runs.len())
     });
     if finished < planned {
-        let mut entry = claims::entry(claim, &content, &Samples::default(), seed);
+        let mut entry = claims::entry(claim, &content, (&Samples::default(), &units), seed);
         entry.reason = format!("stopped: {finished} of {planned} runs finished");
         entry.stream = stream;
         return entry;
     }
-    let mut entry = claims::entry(claim, &content, samples, seed);
+    let mut entry = claims::entry(claim, &content, (samples, &units), seed);
     entry.stream = stream;
-    if let Some((first, _)) = own().next() {
-        for check in &mut entry.checks {
-            check.unit = first.metrics.unit(&check.metric);
-        }
-    }
     // A claim without samples fails, also where others are only reported.
     if common.content.is_some() && claim.real.reported && entry.measured.is_some() {
         entry.verdict = Verdict::Reported;

@@ -136,7 +136,7 @@ fn single_scene_table(experiment: &Experiment<'_>, figures: &ByMetric) -> Table 
         vec![Column::text("Figure"), Column::number("Value", "", 3), Column::text("Unit")],
     );
     for (metric, value) in statistic_values(experiment, &Samples::without_cells(figures.clone())) {
-        let unit = experiment.metrics.unit(&metric);
+        let unit = experiment.metrics.symbol(&metric);
         table.push(vec![metric.into(), value.into(), unit.into()]);
     }
     table
@@ -157,7 +157,7 @@ fn scenes_table<'f, 'e: 'f>(
     }
     let column = |figure: &Statistic| {
         let name = figure.to_string();
-        let of = parts.first().map(|(e, _)| e.metrics.unit(&name));
+        let of = parts.first().map(|(e, _)| e.metrics.symbol(&name));
         let (words, unit) = (name.replace('_', " "), of.unwrap_or_default());
         // The heading has the unit below the words, so it is not repeated in them.
         let words = words.strip_suffix(" s").filter(|_| unit == "s").unwrap_or(&words);

@@ -7,8 +7,9 @@ use airlane_base::{Rate, Seed};
 use airlane_judge::claims::*;
 use airlane_lab::workloads::vod::{Start, Viewers};
 use airlane_scenario::{Capacity, ControllerConfig, Discipline, Scenario};
+use airlane_sim::workload::Unit;
 
-use crate::claims::{around, read, samples, set};
+use crate::claims::{around, read, samples, set, units};
 
 #[test]
 fn the_claims_of_minerva_are_read_with_their_defaults() {
@@ -99,7 +100,7 @@ fn a_chart_has_the_figures_of_each_scheme_and_changes_no_draws() {
         ("b", around(7.0, 0.0)),
         ("b_of_one", vec![vec![1.0, 1.0]; 9]),
     ]);
-    let rows = entry(&with.claims[0], "embedded", &samples, Seed(1)).chart;
+    let rows = entry(&with.claims[0], "embedded", (&samples, &units(Unit::ONE)), Seed(1)).chart;
     let of = |row: usize, figure: usize| {
         let figure = &rows[row].figures[figure];
         (figure.of.as_str(), figure.value, figure.ci95.is_some())
@@ -109,8 +110,15 @@ fn a_chart_has_the_figures_of_each_scheme_and_changes_no_draws() {
     assert!((of(1, 0).1.unwrap() - 5.0).abs() < 1e-9 && of(1, 0).0 == "median(a)");
     assert_eq!((of(0, 1), of(1, 1)), (("b", Some(7.0), true), ("b", Some(1.0), false)));
     assert_eq!((of(0, 2), of(1, 2)), (("c", None, false), ("c", None, false)));
-    assert!(entry(&without.claims[0], "embedded", &samples, Seed(1)).chart.is_empty());
-    assert_eq!(entry(&with.claims[0], "embedded", &samples, Seed(1)).chart, rows);
+    assert!(
+        entry(&without.claims[0], "embedded", (&samples, &units(Unit::ONE)), Seed(1))
+            .chart
+            .is_empty()
+    );
+    assert_eq!(
+        entry(&with.claims[0], "embedded", (&samples, &units(Unit::ONE)), Seed(1)).chart,
+        rows
+    );
 }
 
 #[test]

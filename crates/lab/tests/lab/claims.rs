@@ -4,7 +4,8 @@ use std::path::Path;
 
 use airlane_base::Seed;
 use airlane_judge::claims::*;
-use airlane_judge::summary::{PaperValue, Verdict};
+use airlane_judge::summary::{CheckEntry, PaperValue, Verdict};
+use airlane_sim::workload::Unit;
 
 const HEAD: &str = "schema = 3\nsystem = \"x\"\nseed = 7\n\
     [scenario]\nlink = { rtt_s = 0.02, rate_bps = 10e6 }\n\
@@ -47,8 +48,20 @@ fn by_metric(of: &[(&str, Vec<Vec<f64>>)]) -> ByMetric {
     of.iter().map(|(name, draws)| ((*name).to_owned(), draws.clone())).collect()
 }
 
+/// Every metric of these tests in `unit`.
+pub(crate) fn units(unit: Unit) -> Units {
+    ["gain", "best", "a", "b", "c", "a_of_one", "b_of_one"]
+        .map(|m| (m.to_owned(), unit))
+        .into_iter()
+        .collect()
+}
+
+fn judged_by(claim: &Claim, samples: &Samples, seed: u64) -> Judged {
+    judge(claim, samples, &units(Unit::ONE), Seed(seed))
+}
+
 fn verdict(rule: &str, of: &[(&str, Vec<Vec<f64>>)]) -> Verdict {
-    judge(&claim(rule), &samples(of), Seed(1)).verdict
+    judged_by(&claim(rule), &samples(of), 1).verdict
 }
 
 #[test]
@@ -70,7 +83,7 @@ fn a_mean_is_judged_by_where_its_interval_lies() {
     // and any other bound may be met exactly.
     let two = r#"{ kind = "above", of = "gain", bound = 2.0 }"#;
     assert_eq!(verdict(two, &[("gain", around(2.0, 0.0))]), Verdict::Holds);
-    let judged = judge(&claim(above), &samples(&[("gain", around(5.0, 3.0))]), Seed(1));
+    let judged = judged_by(&claim(above), &samples(&[("gain", around(5.0, 3.0))]), 1);
     let [lo, hi] = judged.ci95.unwrap();
     let percent = judged.measured.unwrap();
     assert!((percent - 500.0).abs() < 1e-6 && lo < 500.0 && 500.0 < hi, "in the claim's unit");
@@ -78,22 +91,91 @@ fn a_mean_is_judged_by_where_its_interval_lies() {
 }
 
 #[test]
-fn rates_are_told_in_the_unit_of_the_claim() {
-    let mut claim = claim(r#"{ kind = "above", of = "gain", bound = 2e6 }"#);
-    claim.unit = "Mbit/s".to_owned();
-    let judged = judge(&claim, &samples(&[("gain", around(5e6, 3e6))]), Seed(1));
-    assert!((judged.measured.unwrap() - 5.0).abs() < 1e-6, "{judged:?}");
-    let check = &judged.checks[0];
-    assert_eq!((check.bound, check.unit.as_str()), (2.0, "Mbit/s"));
-    assert_eq!(check.measured, judged.measured);
+fn figures_are_told_in_the_unit_of_the_claim_or_in_their_own() {
+    let rule = r#"{ kind = "all", of = [{ kind = "above", of = "gain", bound = 2e6 }, { kind = "above", of = "best", bound = 0.02 }] }"#;
+    let of = samples(&[("gain", around(5e6, 3e6)), ("best", around(0.05, 0.01))]);
+    let units = Units::from_iter([
+        ("gain".to_owned(), Unit::BITS_PER_SECOND),
+        ("best".to_owned(), Unit::ONE),
+    ]);
+    let told = |unit: &str| {
+        let mut claim = claim(rule);
+        claim.unit = ClaimUnit::try_from(unit.to_owned()).unwrap();
+        let judged = judge(&claim, &of, &units, Seed(1));
+        let one =
+            |c: &CheckEntry| (c.unit.clone(), c.bound, (c.measured.unwrap() * 1e6).round() / 1e6);
+        (
+            judged.unit,
+            (judged.measured.unwrap() * 1e6).round() / 1e6,
+            judged.checks.iter().map(one).collect::<Vec<_>>(),
+        )
+    };
+    let rate = ("Mbit/s".to_owned(), 2.0, 5.0);
+    let (unit, measured, checks) = told("Mbit/s of the tunnel");
+    assert_eq!((unit.as_str(), measured), ("Mbit/s of the tunnel", 5.0));
+    assert_eq!(checks, [rate.clone(), (String::new(), 0.02, 0.05)]);
+    // The headline is no share, so it is not told as one; the condition that is one is.
+    let (unit, measured, checks) = told("%");
+    assert_eq!((unit.as_str(), measured), ("Mbit/s", 5.0));
+    assert_eq!(checks, [rate, ("%".to_owned(), 2.0, 5.0)]);
+}
+
+#[test]
+fn figures_of_different_units_are_not_compared() {
+    let units = Units::from_iter([
+        ("gain".to_owned(), Unit::BITS_PER_SECOND),
+        ("best".to_owned(), Unit::SECONDS),
+    ]);
+    let of = samples(&[("gain", around(5.0, 1.0)), ("best", around(5.0, 1.0))]);
+    let rule = r#"{ kind = "above", of = "sum(gain / best)", bound = 1 }"#;
+    let judged = judge(&claim(rule), &of, &units, Seed(1));
+    assert_eq!(judged.verdict, Verdict::Fails);
+    assert_eq!(judged.reason, "gain in bit/s and best in s");
+}
+
+#[test]
+fn a_ratio_is_judged_on_a_logarithmic_scale() {
+    // Of ten draws one is a hundred times the others: on a linear scale its interval reaches below
+    // zero.
+    let heavy: Vec<Vec<f64>> = (0..10).map(|i| vec![if i == 3 { 100.0 } else { 1.0 }]).collect();
+    let flat = vec![vec![1.0]; 10];
+    let of = [("a", heavy), ("b", flat)];
+    let rule = r#"{ kind = "reported", of = "sum(a / b)" }"#;
+    let judged = judged_by(&claim(rule), &samples(&of), 1);
+    let [lo, hi] = judged.ci95.unwrap();
+    assert!(lo > 0.0 && hi > 1090.0, "in %: {lo} to {hi}");
+}
+
+#[test]
+fn either_of_two_holds_with_one_and_fails_with_both() {
+    let rule = r#"{ kind = "either", of = [{ kind = "above", of = "a", bound = 0 }, { kind = "above", of = "b", bound = 0 }] }"#;
+    let of = |a: f64, b: f64| {
+        let of = samples(&[("a", around(a, 1.0)), ("b", around(b, 1.0))]);
+        judged_by(&claim(rule), &of, 1)
+    };
+    assert_eq!(of(3.0, -3.0).verdict, Verdict::Holds);
+    assert_eq!(of(-3.0, -3.0).verdict, Verdict::Fails);
+    assert_eq!(of(-3.0, 0.1).verdict, Verdict::Undecided);
+    // Two intervals that hold together are wider than one alone.
+    let both = of(3.0, 3.0).checks[0].ci95.unwrap();
+    let alone = judged_by(
+        &claim(r#"{ kind = "above", of = "a", bound = 0 }"#),
+        &samples(&[("a", around(3.0, 1.0))]),
+        1,
+    );
+    let alone = alone.checks[0].ci95.unwrap();
+    assert!(both[0] < alone[0] && both[1] > alone[1], "{both:?}, {alone:?}");
+    let shares = r#"{ kind = "either", of = [{ kind = "above", of = "share(a)", bound = 0.5 }] }"#;
+    let e = read(&set(shares)).unwrap_err();
+    assert!(e.contains("expected above or below, of a mean, a difference or a ratio"), "{e}");
 }
 
 #[test]
 fn the_same_samples_give_the_same_interval() {
     let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
     let of = samples(&[("gain", around(1.0, 3.0))]);
-    assert_eq!(judge(&claim(rule), &of, Seed(1)), judge(&claim(rule), &of, Seed(1)));
-    assert_ne!(judge(&claim(rule), &of, Seed(1)).ci95, judge(&claim(rule), &of, Seed(2)).ci95);
+    assert_eq!(judged_by(&claim(rule), &of, 1), judged_by(&claim(rule), &of, 1));
+    assert_ne!(judged_by(&claim(rule), &of, 1).ci95, judged_by(&claim(rule), &of, 2).ci95);
 }
 
 /// Pairs of which the first `yes` of `n` have it.
@@ -106,10 +188,10 @@ const SHARE: &str = r#"{ kind = "share_of_reference", metric = "gain", reference
 #[test]
 fn a_share_is_judged_against_its_reference_pair_by_pair() {
     let of = |gain: usize, best: usize| {
-        judge(
+        judged_by(
             &claim(SHARE),
             &samples(&[("gain", share(gain, 44)), ("best", share(best, 44))]),
-            Seed(1),
+            1,
         )
     };
     let good = of(22, 22);
@@ -125,7 +207,7 @@ fn a_share_is_judged_against_its_reference_pair_by_pair() {
 #[test]
 fn a_reference_that_saturates_leaves_nothing_to_judge() {
     let of = samples(&[("gain", share(0, 44)), ("best", share(8, 44))]);
-    let judged = judge(&claim(SHARE), &of, Seed(1));
+    let judged = judged_by(&claim(SHARE), &of, 1);
     assert_eq!(judged.verdict, Verdict::Reported);
     assert!(judged.reason.starts_with("saturated: best: 18.2 %"), "{}", judged.reason);
 }
@@ -135,7 +217,7 @@ fn an_offline_reference_has_one_figure_for_all_seeds_of_a_pair() {
     let gain: Vec<Vec<f64>> = (0..12).map(|_| vec![1.0, 1.0]).collect();
     assert_eq!(verdict(SHARE, &[("gain", gain.clone()), ("best", share(12, 12))]), Verdict::Holds);
     let of = samples(&[("gain", gain), ("best", share(11, 11))]);
-    let judged = judge(&claim(SHARE), &of, Seed(1));
+    let judged = judged_by(&claim(SHARE), &of, 1);
     assert_eq!((judged.verdict, judged.n), (Verdict::Fails, 0));
     assert_eq!(judged.reason, "12 draws of gain, 11 of best");
 }
@@ -151,7 +233,7 @@ fn all_fails_with_one_and_holds_with_all() {
     assert_eq!(of(3.0, 2.0), Verdict::Fails);
     assert_eq!(of(0.0, 2.0), Verdict::Fails);
     let judged =
-        judge(&claim(rule), &samples(&[("a", around(3.0, 0.5)), ("b", around(0.0, 0.5))]), Seed(1));
+        judged_by(&claim(rule), &samples(&[("a", around(3.0, 0.5)), ("b", around(0.0, 0.5))]), 1);
     assert_eq!(judged.checks.len(), 2);
     assert!((judged.measured.unwrap() - 300.0).abs() < 1e-6, "the first has the headline");
     assert_eq!(verdict(rule, &[("a", around(3.0, 0.5))]), Verdict::Fails, "b was left out");
@@ -160,14 +242,14 @@ fn all_fails_with_one_and_holds_with_all() {
 #[test]
 fn what_was_left_out_is_not_held_and_nine_draws_decide_nothing() {
     let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
-    let none = judge(&claim(rule), &Samples::default(), Seed(1));
+    let none = judged_by(&claim(rule), &Samples::default(), 1);
     assert_eq!((none.verdict, none.n, none.measured), (Verdict::Fails, 0, None));
     assert_eq!(none.reason, "no sample of gain");
     assert_eq!(verdict(rule, &[("gain", vec![vec![1.0], vec![f64::NAN]])]), Verdict::Fails);
     assert_eq!(verdict(rule, &[("gain", vec![vec![1.0], vec![]])]), Verdict::Fails);
     let few = |n: usize| {
         let draws = (0..n).map(|i| vec![9.0 + 0.1 * i as f64]).collect();
-        judge(&claim(rule), &samples(&[("gain", draws)]), Seed(1))
+        judged_by(&claim(rule), &samples(&[("gain", draws)]), 1)
     };
     let (one, nine, ten) = (few(1), few(9), few(10));
     assert_eq!((one.verdict, one.n, one.ci95), (Verdict::Undecided, 1, None));
@@ -184,14 +266,14 @@ fn over_cells(rule: &str, draws: &str, a: Vec<Vec<f64>>, b: Vec<Vec<f64>>) -> Ju
     let claim = read(&text).unwrap().claims.remove(0);
     let cells = [("a", a), ("b", b)];
     let cells = cells.map(|(name, gain)| (name.to_owned(), by_metric(&[("gain", gain)])));
-    judge(&claim, &Samples::with_cells(claim.draws, cells.to_vec()), Seed(1))
+    judged_by(&claim, &Samples::with_cells(claim.draws, cells.to_vec()), 1)
 }
 
 #[test]
 fn a_draw_is_one_however_many_cells_it_was_measured_in() {
     let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
     let gain = around(1.0, 3.0);
-    let one = judge(&claim(rule), &samples(&[("gain", gain.clone())]), Seed(1));
+    let one = judged_by(&claim(rule), &samples(&[("gain", gain.clone())]), 1);
     let shared = over_cells(rule, "", gain.clone(), gain.clone());
     assert_eq!((one.n, shared.n), (12, 12));
     // In percent of the unit there, as it stands here.
@@ -236,7 +318,7 @@ fn cells_with_draws_of_their_own_are_not_compared_draw_by_draw() {
 #[test]
 fn all_of_twelve_is_not_certainty_for_yes_and_no() {
     let rule = r#"{ kind = "above", of = "share(gain)", bound = 0.8 }"#;
-    let judged = judge(&claim(rule), &samples(&[("gain", share(12, 12))]), Seed(1));
+    let judged = judged_by(&claim(rule), &samples(&[("gain", share(12, 12))]), 1);
     assert_eq!((judged.verdict, judged.measured), (Verdict::Undecided, Some(100.0)));
     let points = rule.replace("share(gain)", "gain");
     assert_eq!(verdict(&points, &[("gain", share(12, 12))]), Verdict::Holds, "figures that agree");
@@ -251,17 +333,17 @@ fn a_saturated_cell_leaves_nothing_to_judge_in_it() {
         by_metric(&[("gain", share(gain, 44)), ("best", share(best, 44))])
     };
     let cells = vec![("a".to_owned(), cell(30, 30)), ("b".to_owned(), cell(0, 4))];
-    let judged = judge(&claim, &Samples::with_cells(claim.draws, cells), Seed(1));
+    let judged = judged_by(&claim, &Samples::with_cells(claim.draws, cells), 1);
     let of_b = judged.checks.iter().find(|c| c.cell == "b").unwrap();
     assert_eq!((of_b.verdict, judged.verdict), (Verdict::Reported, Verdict::Holds));
 }
 
 #[test]
 fn a_reported_claim_has_figures_and_no_judgement() {
-    let judged = judge(
+    let judged = judged_by(
         &claim(r#"{ kind = "reported", of = "gain" }"#),
         &samples(&[("gain", around(-9.0, 1.0))]),
-        Seed(1),
+        1,
     );
     assert_eq!(judged.verdict, Verdict::Reported);
     assert!((judged.measured.unwrap() + 900.0).abs() < 1e-6);
@@ -270,7 +352,12 @@ fn a_reported_claim_has_figures_and_no_judgement() {
 #[test]
 fn an_entry_carries_the_claim_and_its_verdict() {
     let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
-    let e = entry(&claim(rule), "embedded", &samples(&[("gain", around(5.0, 3.0))]), Seed(1));
+    let e = entry(
+        &claim(rule),
+        "embedded",
+        (&samples(&[("gain", around(5.0, 3.0))]), &units(Unit::ONE)),
+        Seed(1),
+    );
     assert_eq!((e.id.as_str(), e.content.as_str(), e.n), ("x.one", "embedded", 12));
     assert_eq!((e.paper, e.verdict), (PaperValue::Value(24.0), Verdict::Holds));
     assert_eq!(serde_json::to_value(e.verdict).unwrap(), "holds");
@@ -296,7 +383,7 @@ fn half_of_the_papers_gain_is_asked_for_with_its_sign() {
         [Verdict::Holds, Verdict::Undecided, Verdict::Fails, Verdict::Fails]
     );
     let judged =
-        judge(&claim(rule), &samples(&[("a", around(1.0, 0.1)), ("b", around(2.0, 0.1))]), Seed(1));
+        judged_by(&claim(rule), &samples(&[("a", around(1.0, 0.1)), ("b", around(2.0, 0.1))]), 1);
     assert!((judged.measured.unwrap() + 50.0).abs() < 1e-6);
     assert_eq!(judged.checks[0].rule, "at most -20");
 }

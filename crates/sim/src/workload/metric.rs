@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use airlane_report::model::Column;
 
-use super::RunResult;
+use super::{RunResult, Unit};
 
 /// Whether more or less of a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +28,12 @@ pub enum Scope {
 }
 
 /// What is measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
     /// Its name in rows and claims.
     pub name: Cow<'static, str>,
-    /// Its unit; empty for counts and shares.
-    pub unit: Cow<'static, str>,
+    /// Its unit.
+    pub unit: Unit,
     /// Whether more or less is better.
     pub sense: Sense,
     /// Whether it is of an actor or of a run.
@@ -42,20 +42,12 @@ pub struct Metric {
 
 impl Metric {
     /// A metric of an actor.
-    pub fn of_actor(
-        name: impl Into<Cow<'static, str>>,
-        unit: impl Into<Cow<'static, str>>,
-        sense: Sense,
-    ) -> Self {
-        Self { name: name.into(), unit: unit.into(), sense, scope: Scope::Actor }
+    pub fn of_actor(name: impl Into<Cow<'static, str>>, unit: Unit, sense: Sense) -> Self {
+        Self { name: name.into(), unit, sense, scope: Scope::Actor }
     }
 
     /// A metric of a run.
-    pub fn of_run(
-        name: impl Into<Cow<'static, str>>,
-        unit: impl Into<Cow<'static, str>>,
-        sense: Sense,
-    ) -> Self {
+    pub fn of_run(name: impl Into<Cow<'static, str>>, unit: Unit, sense: Sense) -> Self {
         Self { scope: Scope::Run, ..Self::of_actor(name, unit, sense) }
     }
 }

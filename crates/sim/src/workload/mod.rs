@@ -16,6 +16,7 @@ mod held;
 mod metric;
 mod registry;
 mod result;
+mod unit;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -35,6 +36,7 @@ pub use metric::{Headline, InSweep};
 pub use metric::{Metric, Scope, Sense};
 pub use registry::{registry, traffic_of};
 pub use result::{ActorResult, DirectionResult, Figure, Figures, RunResult};
+pub use unit::{Dimension, Unit};
 
 use crate::common::Common;
 use crate::error::LabError;

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Unit;
+
 /// A figure: metric, unit, value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure(
@@ -21,8 +23,9 @@ pub struct Figures(Vec<Figure>);
 
 impl Figures {
     /// Adds a figure, if there is one.
-    pub fn add(&mut self, metric: &str, unit: &str, value: Option<f64>) {
-        self.0.extend(value.map(|value| Figure(metric.to_owned(), unit.to_owned(), value)));
+    pub fn add(&mut self, metric: &str, unit: Unit, value: Option<f64>) {
+        self.0
+            .extend(value.map(|value| Figure(metric.to_owned(), unit.symbol().to_owned(), value)));
     }
 
     /// The value of a metric; `None` if it was not measured.

@@ -4,7 +4,7 @@ use airlane_quality::stats;
 use serde::{Deserialize, Serialize};
 
 use super::{NAME, Output, Transfer, TransferEnd, TransferOutput, Transfers};
-use airlane_sim::workload::{CachedMetrics, ClaimContext, ClaimRun, Metric, Sense};
+use airlane_sim::workload::{CachedMetrics, ClaimContext, ClaimRun, Metric, Sense, Unit};
 use airlane_sim::world::{AirStep, FlowSample};
 
 /// From so long after a start on all shall be equal.
@@ -26,22 +26,22 @@ const STEPS: usize = 4;
 pub(super) struct Of(Vec<(String, Option<f64>)>);
 
 /// The metrics of a group of transfers: its name in front.
-const OF_GROUP: [(&str, &str, Sense); 4] = [
-    ("goodput_bps", "bit/s", Sense::Higher),
-    ("rtt_p95_s", "s", Sense::Lower),
-    ("air_share", "", Sense::Neutral),
-    ("least_air_share", "", Sense::Higher),
+const OF_GROUP: [(&str, Unit, Sense); 4] = [
+    ("goodput_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("rtt_p95_s", Unit::SECONDS, Sense::Lower),
+    ("air_share", Unit::ONE, Sense::Neutral),
+    ("least_air_share", Unit::ONE, Sense::Higher),
 ];
 
 /// The metrics of all transfers together.
-const OF_ALL: [(&str, &str, Sense); 7] = [
-    ("least_goodput_bps", "bit/s", Sense::Higher),
-    ("air_most_over_least", "", Sense::Lower),
-    ("air_used_share", "", Sense::Neutral),
-    ("least_jain", "", Sense::Higher),
-    ("last_share", "", Sense::Neutral),
-    ("idle_longest_s", "s", Sense::Lower),
-    ("short_longest_s", "s", Sense::Lower),
+const OF_ALL: [(&str, Unit, Sense); 7] = [
+    ("least_goodput_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("air_most_over_least", Unit::ONE, Sense::Lower),
+    ("air_used_share", Unit::ONE, Sense::Neutral),
+    ("least_jain", Unit::ONE, Sense::Higher),
+    ("last_share", Unit::ONE, Sense::Neutral),
+    ("idle_longest_s", Unit::SECONDS, Sense::Lower),
+    ("short_longest_s", Unit::SECONDS, Sense::Lower),
 ];
 
 /// A name as part of a metric.

@@ -29,7 +29,7 @@ use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
     About, ActorResult, CachedMetrics, Caches, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow,
     Headline, Metric, NoDraws, Part, PartResult, ReportSection, Running, Sense, Traffic,
-    TrafficClaims, TrafficReport, Workload,
+    TrafficClaims, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext, RunOutput};
 
@@ -216,9 +216,9 @@ impl Traffic for Transfers {
 
     fn metrics(&self) -> Vec<Metric> {
         vec![
-            Metric::of_actor("goodput_bps", "bit/s", Sense::Higher),
-            Metric::of_actor("rtt_p95_s", "s", Sense::Lower),
-            Metric::of_actor("air_share", "", Sense::Neutral),
+            Metric::of_actor("goodput_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_actor("rtt_p95_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("air_share", Unit::ONE, Sense::Neutral),
         ]
     }
 
@@ -363,9 +363,9 @@ impl Part for Output {
         let actor = |transfer: &TransferOutput, part: bool| {
             let mut figures = Figures::default();
             let goodput = transfer.goodput_bps();
-            figures.add("goodput_bps", "bit/s", goodput);
-            figures.add("rtt_p95_s", "s", transfer.rtt_p95_s());
-            figures.add("air_share", "", transfer.air_share());
+            figures.add("goodput_bps", Unit::BITS_PER_SECOND, goodput);
+            figures.add("rtt_p95_s", Unit::SECONDS, transfer.rtt_p95_s());
+            figures.add("air_share", Unit::ONE, transfer.air_share());
             ActorResult {
                 workload: NAME.to_owned(),
                 name: transfer.name.clone(),

@@ -8,7 +8,7 @@ use airlane_plum::State;
 use airlane_quality::stats;
 
 use super::{NAME, Output, ParticipantOutput};
-use airlane_sim::workload::{ActorResult, Figures, PartResult};
+use airlane_sim::workload::{ActorResult, Figures, PartResult, Unit};
 
 /// Pause beyond the usual one between two frames from which on a video is frozen, in seconds (W3C, identifiers
 /// for WebRTC's statistics, `freezeCount`).
@@ -124,18 +124,18 @@ impl ParticipantOutput {
         let capacity = self.channel.iter().filter(|record| record.at >= self.counted_from);
         let capacity: Vec<f64> = capacity.filter_map(|r| Some(r.capacity?.as_f64())).collect();
         let mut figures = Figures::default();
-        figures.add("received_bps", "bit/s", received);
-        figures.add("best_source_p90_bps", "bit/s", stats::quantile(&best, 0.9));
-        figures.add("sent_bps", "bit/s", self.per_second(sent));
-        figures.add("frame_delay_p50_s", "s", stats::quantile(&delays, 0.5));
-        figures.add("frame_delay_p95_s", "s", stats::quantile(&delays, 0.95));
-        figures.add("shown_fps", "1/s", self.per_second(frames as f64 / videos));
+        figures.add("received_bps", Unit::BITS_PER_SECOND, received);
+        figures.add("best_source_p90_bps", Unit::BITS_PER_SECOND, stats::quantile(&best, 0.9));
+        figures.add("sent_bps", Unit::BITS_PER_SECOND, self.per_second(sent));
+        figures.add("frame_delay_p50_s", Unit::SECONDS, stats::quantile(&delays, 0.5));
+        figures.add("frame_delay_p95_s", Unit::SECONDS, stats::quantile(&delays, 0.95));
+        figures.add("shown_fps", Unit::PER_SECOND, self.per_second(frames as f64 / videos));
         let per_minute = self.per_second(60.0 * freezes as f64 / videos);
-        figures.add("freezes_per_minute", "", per_minute);
-        figures.add("frozen_share", "", self.per_second(frozen_s / videos));
-        figures.add("held_up_share", "", self.share_in(State::ClientConstrained));
-        figures.add("held_down_share", "", self.share_in(State::ServerConstrained));
-        figures.add("capacity_bps", "bit/s", stats::mean(&capacity));
+        figures.add("freezes_per_minute", Unit::ONE, per_minute);
+        figures.add("frozen_share", Unit::ONE, self.per_second(frozen_s / videos));
+        figures.add("held_up_share", Unit::ONE, self.share_in(State::ClientConstrained));
+        figures.add("held_down_share", Unit::ONE, self.share_in(State::ServerConstrained));
+        figures.add("capacity_bps", Unit::BITS_PER_SECOND, stats::mean(&capacity));
         ActorResult {
             workload: NAME.to_owned(),
             name: self.name.clone(),
@@ -161,9 +161,13 @@ pub(super) fn result(output: &Output) -> PartResult {
     if !received.is_empty() {
         let (sum, squares) = received.iter().fold((0.0, 0.0), |(s, q), r| (s + r, q + r * r));
         let fairness = (squares > 0.0).then(|| sum * sum / (received.len() as f64 * squares));
-        figures.add("received_mean_bps", "bit/s", stats::mean(&received));
-        figures.add("received_min_bps", "bit/s", received.iter().copied().reduce(f64::min));
-        figures.add("received_fairness", "", fairness);
+        figures.add("received_mean_bps", Unit::BITS_PER_SECOND, stats::mean(&received));
+        figures.add(
+            "received_min_bps",
+            Unit::BITS_PER_SECOND,
+            received.iter().copied().reduce(f64::min),
+        );
+        figures.add("received_fairness", Unit::ONE, fairness);
     }
     PartResult { actors, figures }
 }

@@ -22,7 +22,7 @@ use airlane_sim::identity;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
     About, Caches, Ended, Headline, Metric, OverTime, Part, PartResult, ReportSection, Running,
-    Sense, Traffic, TrafficClaims, TrafficReport, Workload,
+    Sense, Traffic, TrafficClaims, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::RunContext;
 use scheme::OfScheme;
@@ -159,22 +159,22 @@ impl Traffic for Participants {
 
     fn metrics(&self) -> Vec<Metric> {
         let mut metrics = vec![
-            Metric::of_actor("received_bps", "bit/s", Sense::Higher),
-            Metric::of_actor("best_source_p90_bps", "bit/s", Sense::Higher),
-            Metric::of_actor("sent_bps", "bit/s", Sense::Neutral),
-            Metric::of_actor("frame_delay_p50_s", "s", Sense::Lower),
-            Metric::of_actor("frame_delay_p95_s", "s", Sense::Lower),
-            Metric::of_actor("shown_fps", "1/s", Sense::Higher),
-            Metric::of_actor("freezes_per_minute", "", Sense::Lower),
-            Metric::of_actor("frozen_share", "", Sense::Lower),
-            Metric::of_actor("held_up_share", "", Sense::Neutral),
-            Metric::of_actor("held_down_share", "", Sense::Neutral),
-            Metric::of_actor("capacity_bps", "bit/s", Sense::Neutral),
+            Metric::of_actor("received_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_actor("best_source_p90_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_actor("sent_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
+            Metric::of_actor("frame_delay_p50_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("frame_delay_p95_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("shown_fps", Unit::PER_SECOND, Sense::Higher),
+            Metric::of_actor("freezes_per_minute", Unit::ONE, Sense::Lower),
+            Metric::of_actor("frozen_share", Unit::ONE, Sense::Lower),
+            Metric::of_actor("held_up_share", Unit::ONE, Sense::Neutral),
+            Metric::of_actor("held_down_share", Unit::ONE, Sense::Neutral),
+            Metric::of_actor("capacity_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
         ];
         metrics.extend([
-            Metric::of_run("received_mean_bps", "bit/s", Sense::Higher),
-            Metric::of_run("received_min_bps", "bit/s", Sense::Higher),
-            Metric::of_run("received_fairness", "", Sense::Higher),
+            Metric::of_run("received_mean_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_run("received_min_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_run("received_fairness", Unit::ONE, Sense::Higher),
         ]);
         metrics
     }

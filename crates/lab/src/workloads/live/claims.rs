@@ -1,14 +1,14 @@
 //! What claims about live video are measured by, of the first stream of a run.
 
 use super::{NAME, Streams, Video};
-use airlane_sim::workload::{ByMetric, ClaimRun, Compared, Metric, Sense};
+use airlane_sim::workload::{ByMetric, ClaimRun, Compared, Metric, Sense, Unit};
 
 /// Of the rates of all who use the network at once, the share of the first stream's.
 const SHARE: &str = "share_of_rates";
 
 /// Metrics of a run.
 pub(super) fn run_metrics() -> Vec<Metric> {
-    vec![Metric::of_run(SHARE, "", Sense::Neutral)]
+    vec![Metric::of_run(SHARE, Unit::ONE, Sense::Neutral)]
 }
 
 /// The figure of one of these.
@@ -22,7 +22,7 @@ pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
 /// Metrics of a draw: the judged scheme beside each of the others.
 pub(super) fn metrics(names: &[String]) -> Vec<Metric> {
     let others = names.iter().skip(1);
-    others.map(|name| Metric::of_run(edge(name), "", Sense::Higher)).collect()
+    others.map(|name| Metric::of_run(edge(name), Unit::ONE, Sense::Higher)).collect()
 }
 
 /// The metric of how far a scheme is from being better in both figures.

@@ -6,7 +6,7 @@ use airlane_quality::stats;
 
 use super::records::{Fate, FrameRecord};
 use super::{NAME, Output, StreamOutput};
-use airlane_sim::workload::{ActorResult, Figures, PartResult};
+use airlane_sim::workload::{ActorResult, Figures, PartResult, Unit};
 
 /// The time constant with which the quality of a picture that stands still decays (T0 of SQI).
 const DECAY_S: f64 = 1.0;
@@ -90,24 +90,24 @@ pub(super) fn result(output: &Output) -> PartResult {
             let counts = seen.iter().zip(&was_sent).filter(|(_, sent)| all || **sent);
             stats::mean(&counts.map(|(seen, _)| of(seen)).collect::<Vec<_>>())
         };
-        figures.add("sqi_ssim_db", "dB", mean(false, |s| s.ssim_db));
-        figures.add("sqi_ssim_grid_db", "dB", mean(true, |s| s.ssim_db));
-        figures.add("sqi_ssim", "", mean(false, |s| s.ssim));
+        figures.add("sqi_ssim_db", Unit::DECIBELS, mean(false, |s| s.ssim_db));
+        figures.add("sqi_ssim_grid_db", Unit::DECIBELS, mean(true, |s| s.ssim_db));
+        figures.add("sqi_ssim", Unit::ONE, mean(false, |s| s.ssim));
         let ages = stream.ages();
         let latencies = stream.latencies();
         for (name, samples) in [("age", &ages), ("latency", &latencies)] {
             let sorted = stats::sorted(samples);
             for (rank, share) in [("p50", 0.5), ("p99", 0.99)] {
                 let value = stats::nearest_rank_of_sorted(&sorted, share);
-                figures.add(&format!("{name}_{rank}_s"), "s", value);
+                figures.add(&format!("{name}_{rank}_s"), Unit::SECONDS, value);
             }
         }
         let frames: Vec<&FrameRecord> = stream.counted().collect();
         let shown = frames.iter().filter(|frame| frame.shown.is_some()).count();
         let span_s = frames.first().map(|first| (stream.end - first.handed).as_secs_f64());
         let share = |n: f64, of: f64| (of > 0.0).then(|| n / of);
-        figures.add("shown_share", "", share(shown as f64, frames.len() as f64));
-        figures.add("shown_fps", "1/s", span_s.and_then(|s| share(shown as f64, s)));
+        figures.add("shown_share", Unit::ONE, share(shown as f64, frames.len() as f64));
+        figures.add("shown_fps", Unit::PER_SECOND, span_s.and_then(|s| share(shown as f64, s)));
         let bytes = |frame: &FrameRecord, layers: LayerSet| -> f64 {
             let layers = frame.layers.iter().enumerate().filter(|(number, _)| layers.has(*number));
             layers.map(|(_, layer)| f64::from(layer.bytes)).sum()
@@ -116,19 +116,27 @@ pub(super) fn result(output: &Output) -> PartResult {
             frames.iter().filter_map(|frame| Some(bytes(frame, frame.shown?.layers))).sum();
         let sent_bytes: f64 = frames.iter().map(|frame| bytes(frame, LayerSet::ALL)).sum();
         let rate = |bytes: f64| span_s.and_then(|s| share(8.0 * bytes, s));
-        figures.add("shown_bps", "bit/s", rate(shown_bytes));
-        figures.add("sent_bps", "bit/s", rate(sent_bytes));
+        figures.add("shown_bps", Unit::BITS_PER_SECOND, rate(shown_bytes));
+        figures.add("sent_bps", Unit::BITS_PER_SECOND, rate(sent_bytes));
         let came = frames.iter().flat_map(|frame| &frame.layers);
         let came = came.filter(|layer| matches!(layer.fate, Fate::Came(_)));
         let came_bps = rate(came.map(|l| f64::from(l.bytes)).sum());
-        figures.add("came_bps", "bit/s", came_bps);
+        figures.add("came_bps", Unit::BITS_PER_SECOND, came_bps);
         let of_fate = |is: fn(&Fate) -> bool| -> Option<f64> {
             let layers = || frames.iter().flat_map(|frame| &frame.layers);
             let meant = layers().filter(|layer| is(&layer.fate)).map(|l| f64::from(l.bytes));
             share(meant.sum(), sent_bytes)
         };
-        figures.add("dropped_here_share", "", of_fate(|f| matches!(f, Fate::DroppedHere(_))));
-        figures.add("dropped_there_share", "", of_fate(|f| matches!(f, Fate::DroppedThere(_))));
+        figures.add(
+            "dropped_here_share",
+            Unit::ONE,
+            of_fate(|f| matches!(f, Fate::DroppedHere(_))),
+        );
+        figures.add(
+            "dropped_there_share",
+            Unit::ONE,
+            of_fate(|f| matches!(f, Fate::DroppedThere(_))),
+        );
         ActorResult {
             workload: NAME.to_owned(),
             name: stream.name.clone(),

@@ -27,7 +27,7 @@ use airlane_sim::identity;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
     About, ByMetric, Caches, ClaimRun, Compared, Draws, Ended, Flow, Headline, Metric, OverTime,
-    Part, PartResult, ReportSection, Running, Sense, Traffic, TrafficClaims, TrafficReport,
+    Part, PartResult, ReportSection, Running, Sense, Traffic, TrafficClaims, TrafficReport, Unit,
     Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext};
@@ -267,20 +267,20 @@ impl Traffic for Streams {
 
     fn metrics(&self) -> Vec<Metric> {
         vec![
-            Metric::of_actor("sqi_ssim_db", "dB", Sense::Higher),
-            Metric::of_actor("sqi_ssim_grid_db", "dB", Sense::Higher),
-            Metric::of_actor("sqi_ssim", "", Sense::Higher),
-            Metric::of_actor("age_p50_s", "s", Sense::Lower),
-            Metric::of_actor("age_p99_s", "s", Sense::Lower),
-            Metric::of_actor("latency_p50_s", "s", Sense::Lower),
-            Metric::of_actor("latency_p99_s", "s", Sense::Lower),
-            Metric::of_actor("shown_share", "", Sense::Higher),
-            Metric::of_actor("shown_fps", "1/s", Sense::Higher),
-            Metric::of_actor("shown_bps", "bit/s", Sense::Higher),
-            Metric::of_actor("sent_bps", "bit/s", Sense::Neutral),
-            Metric::of_actor("came_bps", "bit/s", Sense::Neutral),
-            Metric::of_actor("dropped_here_share", "", Sense::Neutral),
-            Metric::of_actor("dropped_there_share", "", Sense::Neutral),
+            Metric::of_actor("sqi_ssim_db", Unit::DECIBELS, Sense::Higher),
+            Metric::of_actor("sqi_ssim_grid_db", Unit::DECIBELS, Sense::Higher),
+            Metric::of_actor("sqi_ssim", Unit::ONE, Sense::Higher),
+            Metric::of_actor("age_p50_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("age_p99_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("latency_p50_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("latency_p99_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("shown_share", Unit::ONE, Sense::Higher),
+            Metric::of_actor("shown_fps", Unit::PER_SECOND, Sense::Higher),
+            Metric::of_actor("shown_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_actor("sent_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
+            Metric::of_actor("came_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
+            Metric::of_actor("dropped_here_share", Unit::ONE, Sense::Neutral),
+            Metric::of_actor("dropped_there_share", Unit::ONE, Sense::Neutral),
         ]
     }
 

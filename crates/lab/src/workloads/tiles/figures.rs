@@ -5,7 +5,7 @@ use airlane_tiles::{GopQuality, quality};
 use airlane_viewport::Concealment;
 
 use super::{NAME, Output, SessionOutput};
-use airlane_sim::workload::{ActorResult, Figures, PartResult};
+use airlane_sim::workload::{ActorResult, Figures, PartResult, Unit};
 
 impl SessionOutput {
     /// The quality of every GoP that was shown.
@@ -51,16 +51,16 @@ pub(super) fn result(output: &Output) -> PartResult {
         let used = mean(&|gop| session.used_bytes(gop) * 8.0 / gop_s);
         let throughput = mean(&|gop| shown(gop).bytes as f64 * 8.0 / shown(gop).busy.as_secs_f64());
         let mut figures = Figures::default();
-        figures.add("viewport_psnr_db", "dB", mean(&|gop| previous[gop].viewport_db));
-        figures.add("viewport_psnr_grey_db", "dB", mean(&|gop| grey[gop].viewport_db));
+        figures.add("viewport_psnr_db", Unit::DECIBELS, mean(&|gop| previous[gop].viewport_db));
+        figures.add("viewport_psnr_grey_db", Unit::DECIBELS, mean(&|gop| grey[gop].viewport_db));
         let samples = viewport.clone();
         viewport.sort_by(f64::total_cmp);
         let tenth = (!viewport.is_empty()).then(|| viewport[viewport.len() / 10]);
-        figures.add("viewport_psnr_p10_db", "dB", tenth);
-        figures.add("ws_psnr_db", "dB", mean(&|gop| previous[gop].panorama_db));
-        figures.add("late_share", "", late);
-        figures.add("used_bps", "bit/s", used);
-        figures.add("throughput_bps", "bit/s", throughput);
+        figures.add("viewport_psnr_p10_db", Unit::DECIBELS, tenth);
+        figures.add("ws_psnr_db", Unit::DECIBELS, mean(&|gop| previous[gop].panorama_db));
+        figures.add("late_share", Unit::ONE, late);
+        figures.add("used_bps", Unit::BITS_PER_SECOND, used);
+        figures.add("throughput_bps", Unit::BITS_PER_SECOND, throughput);
         actors.push(ActorResult {
             workload: NAME.to_owned(),
             name: session.name.clone(),
@@ -74,7 +74,7 @@ pub(super) fn result(output: &Output) -> PartResult {
         for radio in &session.radios {
             let mut figures = Figures::default();
             let share = (all > 0).then(|| radio.first_bytes as f64 / all as f64);
-            figures.add("byte_share", "", share);
+            figures.add("byte_share", Unit::ONE, share);
             actors.push(ActorResult {
                 workload: NAME.to_owned(),
                 name: radio.name.clone(),

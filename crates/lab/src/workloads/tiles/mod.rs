@@ -29,7 +29,7 @@ use airlane_sim::identity;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
     About, Caches, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, ReportSection,
-    Running, Sense, Traffic, TrafficClaims, TrafficReport, Workload,
+    Running, Sense, Traffic, TrafficClaims, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext};
 
@@ -182,14 +182,14 @@ impl Traffic for Sessions {
 
     fn metrics(&self) -> Vec<Metric> {
         vec![
-            Metric::of_actor("viewport_psnr_db", "dB", Sense::Higher),
-            Metric::of_actor("viewport_psnr_grey_db", "dB", Sense::Higher),
-            Metric::of_actor("viewport_psnr_p10_db", "dB", Sense::Higher),
-            Metric::of_actor("ws_psnr_db", "dB", Sense::Higher),
-            Metric::of_actor("late_share", "", Sense::Lower),
-            Metric::of_actor("used_bps", "bit/s", Sense::Neutral),
-            Metric::of_actor("throughput_bps", "bit/s", Sense::Higher),
-            Metric::of_actor("byte_share", "", Sense::Neutral),
+            Metric::of_actor("viewport_psnr_db", Unit::DECIBELS, Sense::Higher),
+            Metric::of_actor("viewport_psnr_grey_db", Unit::DECIBELS, Sense::Higher),
+            Metric::of_actor("viewport_psnr_p10_db", Unit::DECIBELS, Sense::Higher),
+            Metric::of_actor("ws_psnr_db", Unit::DECIBELS, Sense::Higher),
+            Metric::of_actor("late_share", Unit::ONE, Sense::Lower),
+            Metric::of_actor("used_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
+            Metric::of_actor("throughput_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_actor("byte_share", Unit::ONE, Sense::Neutral),
         ]
     }
 

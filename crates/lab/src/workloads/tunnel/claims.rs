@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NAME, OfScheme, Output};
 use airlane_sim::workload::{
-    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense,
+    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense, Unit,
 };
 use airlane_sim::world::{DirectionOutput, LinkSampleRow};
 
@@ -30,8 +30,8 @@ pub(super) struct Figures {
 
 pub(super) fn run_metrics() -> Vec<Metric> {
     vec![
-        Metric::of_run("completion_s", "s", Sense::Lower),
-        Metric::of_run("first_radio_share", "", Sense::Neutral),
+        Metric::of_run("completion_s", Unit::SECONDS, Sense::Lower),
+        Metric::of_run("first_radio_share", Unit::ONE, Sense::Neutral),
     ]
 }
 
@@ -47,9 +47,9 @@ pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
 /// Metrics of a draw: the judged scheme beside those that use one radio alone.
 pub(super) fn metrics() -> Vec<Metric> {
     vec![
-        Metric::of_run("share_of_sum", "", Sense::Higher),
-        Metric::of_run("share_of_best_radio", "", Sense::Higher),
-        Metric::of_run("worst_window_share", "", Sense::Higher),
+        Metric::of_run("share_of_sum", Unit::ONE, Sense::Higher),
+        Metric::of_run("share_of_best_radio", Unit::ONE, Sense::Higher),
+        Metric::of_run("worst_window_share", Unit::ONE, Sense::Higher),
     ]
 }
 

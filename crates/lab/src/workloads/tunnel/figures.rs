@@ -4,7 +4,7 @@ use airlane_base::Time;
 use airlane_report::model::{Draw, Panel, Series, Span};
 
 use super::{NAME, Output, TunnelOutput, samples};
-use airlane_sim::workload::{ActorResult, Figures, OverTime, PartResult};
+use airlane_sim::workload::{ActorResult, Figures, OverTime, PartResult, Unit};
 
 /// Time between points of the goodput over time.
 const STEP_S: f64 = 0.5;
@@ -69,12 +69,16 @@ pub(super) fn result(output: &Output) -> PartResult {
         let waited = |share| {
             (tunnel.waited.count() > 0).then(|| 1e3 * tunnel.waited.quantile(share).as_secs_f64())
         };
-        figures.add("goodput_bps", "bit/s", goodput);
-        figures.add("delay_ms", "ms", waited(0.5));
-        figures.add("delay_p99_ms", "ms", waited(0.99));
-        figures.add("latency_ms", "ms", quantile(&latencies, 0.5).map(|s| 1e3 * s));
-        figures.add("latency_p99_ms", "ms", quantile(&latencies, 0.99).map(|s| 1e3 * s));
-        figures.add("redundant_share", "", tunnel.redundant_share());
+        figures.add("goodput_bps", Unit::BITS_PER_SECOND, goodput);
+        figures.add("delay_ms", Unit::MILLISECONDS, waited(0.5));
+        figures.add("delay_p99_ms", Unit::MILLISECONDS, waited(0.99));
+        figures.add("latency_ms", Unit::MILLISECONDS, quantile(&latencies, 0.5).map(|s| 1e3 * s));
+        figures.add(
+            "latency_p99_ms",
+            Unit::MILLISECONDS,
+            quantile(&latencies, 0.99).map(|s| 1e3 * s),
+        );
+        figures.add("redundant_share", Unit::ONE, tunnel.redundant_share());
         actors.push(ActorResult {
             workload: NAME.to_owned(),
             name: tunnel.name.clone(),
@@ -87,7 +91,7 @@ pub(super) fn result(output: &Output) -> PartResult {
         for radio in &tunnel.radios {
             let mut figures = Figures::default();
             let share = (all > 0).then(|| radio.first_bytes as f64 / all as f64);
-            figures.add("byte_share", "", share);
+            figures.add("byte_share", Unit::ONE, share);
             actors.push(ActorResult {
                 workload: NAME.to_owned(),
                 name: radio.name.clone(),

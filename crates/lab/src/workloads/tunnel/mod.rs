@@ -26,7 +26,7 @@ use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
     About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow,
     Headline, Metric, NoDraws, OverTime, Part, PartResult, ReportSection, Running, Sense, Traffic,
-    TrafficClaims, TrafficReport, Workload,
+    TrafficClaims, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext};
 
@@ -144,13 +144,13 @@ impl Traffic for Tunnels {
 
     fn metrics(&self) -> Vec<Metric> {
         vec![
-            Metric::of_actor("goodput_bps", "bit/s", Sense::Higher),
-            Metric::of_actor("delay_ms", "ms", Sense::Lower),
-            Metric::of_actor("delay_p99_ms", "ms", Sense::Lower),
-            Metric::of_actor("latency_ms", "ms", Sense::Lower),
-            Metric::of_actor("latency_p99_ms", "ms", Sense::Lower),
-            Metric::of_actor("redundant_share", "", Sense::Lower),
-            Metric::of_actor("byte_share", "", Sense::Neutral),
+            Metric::of_actor("goodput_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_actor("delay_ms", Unit::MILLISECONDS, Sense::Lower),
+            Metric::of_actor("delay_p99_ms", Unit::MILLISECONDS, Sense::Lower),
+            Metric::of_actor("latency_ms", Unit::MILLISECONDS, Sense::Lower),
+            Metric::of_actor("latency_p99_ms", Unit::MILLISECONDS, Sense::Lower),
+            Metric::of_actor("redundant_share", Unit::ONE, Sense::Lower),
+            Metric::of_actor("byte_share", Unit::ONE, Sense::Neutral),
         ]
     }
 

@@ -6,7 +6,7 @@ use airlane_media::Metric as Quality;
 use airlane_quality::stats;
 
 use super::{NAME, Output, ViewerOutput, Viewers, session};
-use airlane_sim::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sense};
+use airlane_sim::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sense, Unit};
 use airlane_sim::world::FlowSample;
 
 /// The metrics of those who watch.
@@ -18,18 +18,18 @@ pub(super) fn metrics(traffic: &Viewers) -> Vec<Metric> {
         metrics.push(Metric::of_actor(quality.name(), metric_unit(quality), Higher));
     }
     metrics.extend([
-        Metric::of_actor("mean_rate_bps", "bit/s", Neutral),
-        Metric::of_actor("bitrate_bps", "bit/s", Neutral),
-        Metric::of_actor("stall_s", "s", Lower),
-        Metric::of_actor("stalls", "", Lower),
-        Metric::of_actor("startup_s", "s", Lower),
-        Metric::of_actor("mean_buffer_s", "s", Neutral),
-        Metric::of_actor("switches", "", Lower),
-        Metric::of_actor("chunks", "", Neutral),
+        Metric::of_actor("mean_rate_bps", Unit::BITS_PER_SECOND, Neutral),
+        Metric::of_actor("bitrate_bps", Unit::BITS_PER_SECOND, Neutral),
+        Metric::of_actor("stall_s", Unit::SECONDS, Lower),
+        Metric::of_actor("stalls", Unit::ONE, Lower),
+        Metric::of_actor("startup_s", Unit::SECONDS, Lower),
+        Metric::of_actor("mean_buffer_s", Unit::SECONDS, Neutral),
+        Metric::of_actor("switches", Unit::ONE, Lower),
+        Metric::of_actor("chunks", Unit::ONE, Neutral),
         Metric::of_run("min_qoe", unit, Higher),
         Metric::of_run("mean_qoe", unit, Higher),
         Metric::of_run("qoe_range", unit, Lower),
-        Metric::of_run("stall_total_s", "s", Lower),
+        Metric::of_run("stall_total_s", Unit::SECONDS, Lower),
     ]);
     metrics
 }
@@ -49,7 +49,7 @@ pub(super) fn result(output: &Output, run: &Ended<'_>) -> PartResult {
     let mut figures = Figures::default();
     if !actors.is_empty() {
         let unit = traffic.unit();
-        let units = traffic.viewers.iter().map(|v| metric_unit(traffic.metric_of(v)));
+        let units = traffic.viewers.iter().map(|v| metric_unit(traffic.metric_of(v)).symbol());
         let qoe = session::of_one_unit(units.zip(actors.iter().map(|a| a.value("qoe"))));
         let lowest = qoe.as_ref().and_then(|all| all.iter().copied().min_by(f64::total_cmp));
         let highest = qoe.as_ref().and_then(|all| all.iter().copied().max_by(f64::total_cmp));
@@ -57,7 +57,7 @@ pub(super) fn result(output: &Output, run: &Ended<'_>) -> PartResult {
         figures.add("mean_qoe", unit, qoe.as_deref().and_then(stats::mean));
         figures.add("qoe_range", unit, highest.zip(lowest).map(|(high, low)| high - low));
         let stalls = actors.iter().filter_map(|a| a.value("stall_s"));
-        figures.add("stall_total_s", "s", Some(stalls.sum()));
+        figures.add("stall_total_s", Unit::SECONDS, Some(stalls.sum()));
     }
     PartResult { actors, figures }
 }
@@ -83,14 +83,14 @@ fn actor(viewer: &ViewerOutput, metric: Quality, until: Time, run_end: Time) -> 
     figures.add("qoe", unit, session.qoe);
     figures.add(metric.name(), unit, session.quality);
     // The rate that the connection got until it had the whole video or the run ended.
-    figures.add("mean_rate_bps", "bit/s", rate);
-    figures.add("bitrate_bps", "bit/s", stats::mean(&rates));
-    figures.add("stall_s", "s", Some(session.stall_s));
-    figures.add("stalls", "", Some(session.stalls as f64));
-    figures.add("startup_s", "s", session.startup_s);
-    figures.add("mean_buffer_s", "s", mean_buffer(model, run_end));
-    figures.add("switches", "", Some(switches as f64));
-    figures.add("chunks", "", Some(played.len() as f64));
+    figures.add("mean_rate_bps", Unit::BITS_PER_SECOND, rate);
+    figures.add("bitrate_bps", Unit::BITS_PER_SECOND, stats::mean(&rates));
+    figures.add("stall_s", Unit::SECONDS, Some(session.stall_s));
+    figures.add("stalls", Unit::ONE, Some(session.stalls as f64));
+    figures.add("startup_s", Unit::SECONDS, session.startup_s);
+    figures.add("mean_buffer_s", Unit::SECONDS, mean_buffer(model, run_end));
+    figures.add("switches", Unit::ONE, Some(switches as f64));
+    figures.add("chunks", Unit::ONE, Some(played.len() as f64));
     ActorResult {
         workload: NAME.to_owned(),
         name: viewer.name.clone(),
@@ -104,11 +104,11 @@ fn actor(viewer: &ViewerOutput, metric: Quality, until: Time, run_end: Time) -> 
 }
 
 /// The unit of a metric's values, and of QoE under it.
-pub(crate) fn metric_unit(metric: Quality) -> &'static str {
+pub(crate) const fn metric_unit(metric: Quality) -> Unit {
     match metric {
-        Quality::Vmaf | Quality::VmafPhone | Quality::Vmaf4k => "points",
-        Quality::PsnrDb => "dB",
-        Quality::Ssim => "",
+        Quality::Vmaf | Quality::VmafPhone | Quality::Vmaf4k => Unit::POINTS,
+        Quality::PsnrDb => Unit::quality("dB"),
+        Quality::Ssim => Unit::quality(""),
     }
 }
 

@@ -40,7 +40,7 @@ use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
     About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, ClaimSection, Compared, Draws,
     Ended, Flow, GridVerdict, Headline, Metric, OverTime, Part, PartResult, ReportSection, Running,
-    Traffic, TrafficClaims, TrafficReport, Workload,
+    Traffic, TrafficClaims, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext, RunOutput};
 
@@ -151,7 +151,7 @@ impl Viewers {
     }
 
     /// The unit of that metric.
-    fn unit(&self) -> &'static str {
+    fn unit(&self) -> Unit {
         metric_unit(self.watched_metric())
     }
 }

@@ -28,7 +28,7 @@ const WORTH_A_CDF: usize = 12;
 /// The figures of the tables by scheme.
 pub(super) fn headlines(traffic: &Viewers) -> Vec<Headline> {
     use Better::{Higher, Lower};
-    let unit = traffic.unit();
+    let unit = traffic.unit().symbol();
     let metric = traffic.watched_metric();
     vec![
         Headline::new(
@@ -103,7 +103,7 @@ fn sides(results: &Results<'_>) -> Vec<Side> {
 
 /// What came out, in one sentence.
 pub(super) fn verdict(traffic: &Viewers, results: &Results<'_>) -> String {
-    on_viewers(traffic.viewers.len(), traffic.unit(), &sides(results))
+    on_viewers(traffic.viewers.len(), traffic.unit().symbol(), &sides(results))
 }
 
 /// A column of the table of viewers and what stands in it.
@@ -118,7 +118,7 @@ fn floor(column: &Column, unit: &str) -> Option<f64> {
 fn by_viewer(traffic: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
     let metric = traffic.watched_metric();
-    let unit = traffic.unit();
+    let unit = traffic.unit().symbol();
     // Viewers with another quality metric have their figures under another name.
     let quality = move |v: &ActorResult| v.value(metric.name());
     let figures: Vec<Figure> = vec![
@@ -171,7 +171,7 @@ fn by_viewer(traffic: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
 /// A row per case: who watched what, and how the worst viewer fared under each scheme.
 fn by_case(traffic: &Viewers, results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
-    let unit = traffic.unit();
+    let unit = traffic.unit().symbol();
     let mut columns = vec![Column::text("Case"), Column::text("Videos")];
     columns.extend(scenario.schemes.iter().map(|s| Column::number(&s.title, unit, 1)));
     let mut table = Table::new("QoE of the worst viewer, by case", columns);
@@ -267,7 +267,7 @@ fn curves(traffic: &Viewers, drawn: &Drawn, results: &Results<'_>, cache: &Cache
 fn cdfs(traffic: &Viewers, results: &Results<'_>) -> Vec<Cdf> {
     let scenario = &results.plan.scenario;
     let metric = traffic.watched_metric();
-    let unit = traffic.unit();
+    let unit = traffic.unit().symbol();
     let cdf = |title: &str, note: &str, x: &str, samples: &dyn Fn(&RunResult) -> Vec<f64>| Cdf {
         title: title.to_owned(),
         note: note.to_owned(),

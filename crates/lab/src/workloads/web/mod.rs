@@ -21,7 +21,7 @@ use airlane_sim::Results;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
     About, ActorResult, Caches, Ended, Figures, Metric, Part, PartResult, ReportSection, Running,
-    Sense, Traffic, TrafficClaims, TrafficReport, Workload,
+    Sense, Traffic, TrafficClaims, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{RunContext, RunOutput};
 
@@ -105,12 +105,12 @@ impl Traffic for WebTraffic {
 
     fn metrics(&self) -> Vec<Metric> {
         vec![
-            Metric::of_actor("offered_bps", "bit/s", Sense::Neutral),
-            Metric::of_actor("goodput_bps", "bit/s", Sense::Higher),
-            Metric::of_actor("transfers", "", Sense::Neutral),
-            Metric::of_actor("finished", "", Sense::Higher),
-            Metric::of_actor("took_mean_s", "s", Sense::Lower),
-            Metric::of_actor("took_p95_s", "s", Sense::Lower),
+            Metric::of_actor("offered_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
+            Metric::of_actor("goodput_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+            Metric::of_actor("transfers", Unit::ONE, Sense::Neutral),
+            Metric::of_actor("finished", Unit::ONE, Sense::Higher),
+            Metric::of_actor("took_mean_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("took_p95_s", Unit::SECONDS, Sense::Lower),
         ]
     }
 
@@ -162,12 +162,20 @@ impl Part for Output {
         let span = run.at.since_start().as_secs_f64().max(f64::MIN_POSITIVE);
         let actor = |web: &EntryOutput| {
             let mut figures = Figures::default();
-            figures.add("offered_bps", "bit/s", Some(web.offered_bytes as f64 * 8.0 / span));
-            figures.add("goodput_bps", "bit/s", Some(web.received_bytes as f64 * 8.0 / span));
-            figures.add("transfers", "", Some(web.started as f64));
-            figures.add("finished", "", Some(web.took_s.len() as f64));
-            figures.add("took_mean_s", "s", stats::mean(&web.took_s));
-            figures.add("took_p95_s", "s", stats::quantile(&web.took_s, 0.95));
+            figures.add(
+                "offered_bps",
+                Unit::BITS_PER_SECOND,
+                Some(web.offered_bytes as f64 * 8.0 / span),
+            );
+            figures.add(
+                "goodput_bps",
+                Unit::BITS_PER_SECOND,
+                Some(web.received_bytes as f64 * 8.0 / span),
+            );
+            figures.add("transfers", Unit::ONE, Some(web.started as f64));
+            figures.add("finished", Unit::ONE, Some(web.took_s.len() as f64));
+            figures.add("took_mean_s", Unit::SECONDS, stats::mean(&web.took_s));
+            figures.add("took_p95_s", Unit::SECONDS, stats::quantile(&web.took_s, 0.95));
             ActorResult {
                 workload: NAME.to_owned(),
                 name: web.name.clone(),

@@ -22,7 +22,7 @@ use airlane_judge::reporting::{ReportedRun, words};
 use airlane_judge::summary::{CheckEntry, ClaimEntry, PaperValue, Verdict};
 use airlane_sim::Samples;
 use airlane_sim::plan::RunKey;
-use airlane_sim::workload::ActorResult;
+use airlane_sim::workload::{ActorResult, Unit};
 use airlane_sim::world::RunOutput;
 
 /// Share of the processors' time from which on a run is void.
@@ -114,24 +114,22 @@ fn mean(
 struct Predicted {
     figure: &'static str,
     of: fn(&Seen) -> Option<f64>,
-    /// How far off a prediction is, in `unit`s, from what was predicted and what was seen.
+    /// How far off a prediction is, from what was predicted and what was seen.
     off: fn(f64, f64) -> f64,
-    unit: &'static str,
+    /// Unit of that; `None`: the one of the content's quality metric.
+    unit: Option<Unit>,
     /// How far off it may be.
     within: f64,
     /// The figure itself, for people.
     words: fn(f64) -> String,
 }
 
-/// The unit of quality where it is VMAF's.
-const QUALITY_UNIT: &str = "points";
-
 const PREDICTED: [Predicted; 2] = [
     Predicted {
         figure: "quality",
         of: |p| p.quality,
         off: |lab, seen| (lab - seen).abs(),
-        unit: QUALITY_UNIT,
+        unit: None,
         within: QUALITY_WITHIN,
         words: |points| format!("{points:.1}"),
     },
@@ -139,7 +137,7 @@ const PREDICTED: [Predicted; 2] = [
         figure: "rate",
         of: |p| p.rate_bps,
         off: |lab, seen| 100.0 * (lab / seen - 1.0).abs(),
-        unit: "%",
+        unit: Some(Unit::PERCENT),
         within: RATE_WITHIN,
         words: words::mbps,
     },
@@ -168,7 +166,7 @@ fn prediction(
     let points = unit_of(record);
     let claim = |predicted: &Predicted| {
         let Predicted { figure, within, .. } = *predicted;
-        let unit = if predicted.unit == QUALITY_UNIT { &*points } else { predicted.unit };
+        let unit = predicted.unit.unwrap_or(points).symbol();
         let checks = (0..players.len()).map(|i| {
             let of = |side| mean(runs, (side, scheme), i, predicted.of);
             let pair = of(Side::Laboratory).zip(of(Side::Browsers));
@@ -234,12 +232,12 @@ pub(super) fn bound(claim: &ClaimEntry) -> Bound {
 }
 
 /// The unit of quality and QoE: that of the players' measure, if they have one.
-fn unit_of(record: &Record) -> String {
+fn unit_of(record: &Record) -> Unit {
     let mut units = record.players().iter().map(|p| metric_unit(p.metric)).collect::<Vec<_>>();
     units.dedup();
     match units[..] {
-        [unit] => unit.to_owned(),
-        _ => QUALITY_UNIT.to_owned(),
+        [unit] => unit,
+        _ => Unit::POINTS,
     }
 }
 
@@ -290,7 +288,7 @@ fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> Clai
         ),
         paper: PaperValue::Text("above 0".to_owned()),
         measured,
-        unit: unit_of(record),
+        unit: unit_of(record).symbol().to_owned(),
         n: n as u64,
         ci95,
         rule: "the 95 % interval over pairs of runs above 0".to_owned(),

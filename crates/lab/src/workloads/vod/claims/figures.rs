@@ -75,7 +75,7 @@ impl Figures {
         let viewers = &output.0;
         let viewed = |(v, viewer): (&ViewerOutput, &Viewer)| Viewed {
             group: viewer.group.clone(),
-            unit: metric_unit(traffic.metric_of(viewer)).into(),
+            unit: metric_unit(traffic.metric_of(viewer)).symbol().into(),
             over_bulk: rates_over_greedy(&v.samples, run.flows),
             ..Viewed::of(v, join, end, until(v))
         };

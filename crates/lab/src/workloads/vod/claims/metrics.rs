@@ -8,7 +8,7 @@ use airlane_quality::stats;
 use super::super::Viewers;
 use super::figures::{Figures, Viewed, lowest};
 use super::samples::Mix;
-use airlane_sim::workload::{Metric, Sense};
+use airlane_sim::workload::{Metric, Sense, Unit};
 
 /// A step from 720p to 1080p, the paper's measure of a gain worth having (section 8.2).
 pub(super) const STEP: f64 = 7.65;
@@ -21,8 +21,9 @@ pub(super) const SLACK: f64 = 1.1;
 
 /// The metrics of a run that only claims use.
 pub(crate) fn run_metrics(traffic: &Viewers) -> Vec<Metric> {
-    let metric =
-        |&(name, unit, sense, _): &(_, Unit, _, _)| Metric::of_run(name, unit.name(traffic), sense);
+    let metric = |&(name, unit, sense, _): &(_, UnitKind, _, _)| {
+        Metric::of_run(name, unit.unit(traffic), sense)
+    };
     OF_A_RUN.iter().map(metric).collect()
 }
 
@@ -34,9 +35,9 @@ pub(super) fn of_run(metric: &str, figures: &Figures) -> Option<f64> {
 
 /// The metrics of draws, of a claim that compares schemes of these names.
 pub(crate) fn metrics(traffic: &Viewers, names: &[String]) -> Vec<Metric> {
-    fn listed<F>(traffic: &Viewers, table: &[(&'static str, Unit, Sense, F)]) -> Vec<Metric> {
-        let metric = |(name, unit, sense, _): &(&'static str, Unit, Sense, F)| {
-            Metric::of_run(*name, unit.name(traffic), *sense)
+    fn listed<F>(traffic: &Viewers, table: &[(&'static str, UnitKind, Sense, F)]) -> Vec<Metric> {
+        let metric = |(name, unit, sense, _): &(&'static str, UnitKind, Sense, F)| {
+            Metric::of_run(*name, unit.unit(traffic), *sense)
         };
         table.iter().map(metric).collect()
     }
@@ -57,98 +58,95 @@ pub(crate) fn metrics(traffic: &Viewers, names: &[String]) -> Vec<Metric> {
 
 /// The unit of a metric.
 #[derive(Clone, Copy)]
-pub(super) enum Unit {
-    /// That of QoE.
+pub(super) enum UnitKind {
+    /// That of QoE, which depends on the content.
     Qoe,
-    /// Seconds.
-    S,
-    /// Bytes.
-    B,
-    /// None: a count, a share, a ratio or a logarithm.
-    None,
+    /// One that does not.
+    Fixed(Unit),
 }
 
-impl Unit {
-    fn name(self, traffic: &Viewers) -> &'static str {
+impl UnitKind {
+    fn unit(self, traffic: &Viewers) -> Unit {
         match self {
             Self::Qoe => traffic.unit(),
-            Self::S => "s",
-            Self::B => "B",
-            Self::None => "",
+            Self::Fixed(unit) => unit,
         }
     }
 }
 
+/// Seconds.
+const S: UnitKind = UnitKind::Fixed(Unit::SECONDS);
+/// Bytes.
+const B: UnitKind = UnitKind::Fixed(Unit::BYTES);
+/// A count, a share, a ratio or a logarithm.
+const ONE: UnitKind = UnitKind::Fixed(Unit::ONE);
+
 pub(super) type OfRun = fn(&Figures) -> f64;
 
 /// Metrics of one run. The kernel derives those of the baseline and the change from them.
-pub(super) const OF_A_RUN: &[(&str, Unit, Sense, OfRun)] = &[
-    ("minimum_qoe", Unit::Qoe, Sense::Higher, worst),
-    ("stall_s", Unit::S, Sense::Lower, |f| mean(f, |v| Some(v.stall_s))),
-    ("stalls", Unit::None, Sense::Lower, |f| mean(f, |v| Some(v.stalls as f64))),
-    ("startup_s", Unit::S, Sense::Lower, |f| mean(f, |v| Some(v.wait_s))),
-    ("waiting_s", Unit::S, Sense::Lower, |f| mean(f, |v| Some(v.wait_s + v.stall_s))),
-    ("quality", Unit::Qoe, Sense::Higher, |f| mean(f, |v| v.quality)),
-    ("video_bytes", Unit::B, Sense::Neutral, |f| f.viewers.iter().map(|v| v.bytes as f64).sum()),
-    ("settling_s", Unit::S, Sense::Lower, |f| f.settling_s.unwrap_or(f64::NAN)),
-    ("first_bytes", Unit::B, Sense::Neutral, |f| {
-        f.viewers.first().map_or(f64::NAN, |v| v.bytes as f64)
-    }),
-    ("first_qoe", Unit::Qoe, Sense::Higher, |f| {
+pub(super) const OF_A_RUN: &[(&str, UnitKind, Sense, OfRun)] = &[
+    ("minimum_qoe", UnitKind::Qoe, Sense::Higher, worst),
+    ("stall_s", S, Sense::Lower, |f| mean(f, |v| Some(v.stall_s))),
+    ("stalls", ONE, Sense::Lower, |f| mean(f, |v| Some(v.stalls as f64))),
+    ("startup_s", S, Sense::Lower, |f| mean(f, |v| Some(v.wait_s))),
+    ("waiting_s", S, Sense::Lower, |f| mean(f, |v| Some(v.wait_s + v.stall_s))),
+    ("quality", UnitKind::Qoe, Sense::Higher, |f| mean(f, |v| v.quality)),
+    ("video_bytes", B, Sense::Neutral, |f| f.viewers.iter().map(|v| v.bytes as f64).sum()),
+    ("settling_s", S, Sense::Lower, |f| f.settling_s.unwrap_or(f64::NAN)),
+    ("first_bytes", B, Sense::Neutral, |f| f.viewers.first().map_or(f64::NAN, |v| v.bytes as f64)),
+    ("first_qoe", UnitKind::Qoe, Sense::Higher, |f| {
         f.viewers.first().and_then(|v| v.qoe).unwrap_or(f64::NAN)
     }),
-    ("qoe_gap", Unit::Qoe, Sense::Lower, |f| range(f, |_| true)),
-    ("rate_high", Unit::None, Sense::Neutral, |f| {
+    ("qoe_gap", UnitKind::Qoe, Sense::Lower, |f| range(f, |_| true)),
+    ("rate_high", ONE, Sense::Neutral, |f| {
         rates(f).map_or(f64::NAN, |r| r.into_iter().fold(f64::NAN, f64::max))
     }),
-    ("rate_low", Unit::None, Sense::Neutral, |f| {
+    ("rate_low", ONE, Sense::Neutral, |f| {
         rates(f).map_or(f64::NAN, |r| r.into_iter().fold(f64::NAN, f64::min))
     }),
-    ("rate_within", Unit::None, Sense::Higher, |f| {
+    ("rate_within", ONE, Sense::Higher, |f| {
         within(f, f.viewers.iter().map(|v| v.over_bulk.as_slice()))
     }),
-    ("bulk_within", Unit::None, Sense::Higher, |f| {
+    ("bulk_within", ONE, Sense::Higher, |f| {
         within(f, std::iter::once(f.bulk_over_bulk.as_slice()))
     }),
-    ("group_gain", Unit::Qoe, Sense::Higher, |f| group(f, 0, worst_of) - group(f, 1, worst_of)),
-    ("group_gain_at_least_7_65", Unit::None, Sense::Higher, |f| {
+    ("group_gain", UnitKind::Qoe, Sense::Higher, |f| group(f, 0, worst_of) - group(f, 1, worst_of)),
+    ("group_gain_at_least_7_65", ONE, Sense::Higher, |f| {
         at_least_step(group(f, 0, worst_of) - group(f, 1, worst_of))
     }),
-    ("group_range_change", Unit::Qoe, Sense::Lower, |f| {
+    ("group_range_change", UnitKind::Qoe, Sense::Lower, |f| {
         group(f, 0, range_of) - group(f, 1, range_of)
     }),
-    ("group_share", Unit::None, Sense::Neutral, |f| {
+    ("group_share", ONE, Sense::Neutral, |f| {
         let bytes = |i| group(f, i, |all| all.iter().map(|v| v.bytes as f64).sum());
         bytes(0) / (bytes(0) + bytes(1))
     }),
-    ("group_stall_change_s", Unit::S, Sense::Lower, |f| {
-        group(f, 0, stall_of) - group(f, 1, stall_of)
-    }),
+    ("group_stall_change_s", S, Sense::Lower, |f| group(f, 0, stall_of) - group(f, 1, stall_of)),
 ];
 
 /// Metrics of a run, as the difference to each of several baselines.
-pub(super) const GAINS: &[(&str, Unit, Sense, OfRun)] = &[
-    ("minimum_qoe_gain", Unit::Qoe, Sense::Higher, worst),
-    ("log_qoe_gain", Unit::None, Sense::Higher, log_qoe),
+pub(super) const GAINS: &[(&str, UnitKind, Sense, OfRun)] = &[
+    ("minimum_qoe_gain", UnitKind::Qoe, Sense::Higher, worst),
+    ("log_qoe_gain", ONE, Sense::Higher, log_qoe),
 ];
 
 pub(super) type OfMix = fn(&Mix<'_>, &Figures, &Figures) -> f64;
 
 /// Metrics of a mix under the scheme and the first baseline.
-pub(super) const OF_A_MIX: &[(&str, Unit, Sense, OfMix)] = &[
-    ("gain_at_least_7_65", Unit::None, Sense::Higher, |_, a, b| at_least_step(worst(a) - worst(b))),
-    ("optimum_gain", Unit::Qoe, Sense::Higher, |mix, _, b| mix.optimum - worst(b)),
-    ("bound_gain", Unit::Qoe, Sense::Higher, |mix, _, b| mix.bound - worst(b)),
-    ("optimum_gain_at_least_7_65", Unit::None, Sense::Higher, |mix, _, b| {
+pub(super) const OF_A_MIX: &[(&str, UnitKind, Sense, OfMix)] = &[
+    ("gain_at_least_7_65", ONE, Sense::Higher, |_, a, b| at_least_step(worst(a) - worst(b))),
+    ("optimum_gain", UnitKind::Qoe, Sense::Higher, |mix, _, b| mix.optimum - worst(b)),
+    ("bound_gain", UnitKind::Qoe, Sense::Higher, |mix, _, b| mix.bound - worst(b)),
+    ("optimum_gain_at_least_7_65", ONE, Sense::Higher, |mix, _, b| {
         at_least_step(mix.optimum - worst(b))
     }),
-    ("bound_gain_at_least_7_65", Unit::None, Sense::Higher, |mix, _, b| {
+    ("bound_gain_at_least_7_65", ONE, Sense::Higher, |mix, _, b| {
         at_least_step(mix.bound - worst(b))
     }),
-    ("first_group_gain", Unit::Qoe, Sense::Higher, |_, a, b| {
+    ("first_group_gain", UnitKind::Qoe, Sense::Higher, |_, a, b| {
         group(a, 0, worst_of) - group(b, 0, worst_of)
     }),
-    ("second_group_gain", Unit::Qoe, Sense::Higher, |_, a, b| {
+    ("second_group_gain", UnitKind::Qoe, Sense::Higher, |_, a, b| {
         group(a, 1, worst_of) - group(b, 1, worst_of)
     }),
 ];
@@ -161,28 +159,28 @@ pub(super) struct OfGap {
     pub(super) figure: OfMix,
 }
 
-pub(super) const OF_A_GAP: &[(&str, Unit, Sense, OfGap)] = &[
+pub(super) const OF_A_GAP: &[(&str, UnitKind, Sense, OfGap)] = &[
     (
         "gap",
-        Unit::Qoe,
+        UnitKind::Qoe,
         Sense::Neutral,
         OfGap { to: |mix| mix.optimum, figure: |mix, _, b| mix.optimum - worst(b) },
     ),
     (
         "gap_closed",
-        Unit::Qoe,
+        UnitKind::Qoe,
         Sense::Higher,
         OfGap { to: |mix| mix.optimum, figure: |_, a, b| worst(a) - worst(b) },
     ),
     (
         "bound_gap",
-        Unit::Qoe,
+        UnitKind::Qoe,
         Sense::Neutral,
         OfGap { to: |mix| mix.bound, figure: |mix, _, b| mix.bound - worst(b) },
     ),
     (
         "bound_gap_closed",
-        Unit::Qoe,
+        UnitKind::Qoe,
         Sense::Higher,
         OfGap { to: |mix| mix.bound, figure: |_, a, b| worst(a) - worst(b) },
     ),
@@ -191,9 +189,11 @@ pub(super) const OF_A_GAP: &[(&str, Unit, Sense, OfGap)] = &[
 pub(super) type OfGroups = fn(&Mix<'_>, &Figures) -> f64;
 
 /// Metrics of the groups of a run, against the optimum of the first group on its even share of the link.
-pub(super) const OF_GROUPS: &[(&str, Unit, Sense, OfGroups)] = &[
-    ("group_optimum_gain", Unit::Qoe, Sense::Higher, |mix, f| mix.optimum - group(f, 1, worst_of)),
-    ("group_optimum_gain_at_least_7_65", Unit::None, Sense::Higher, |mix, f| {
+pub(super) const OF_GROUPS: &[(&str, UnitKind, Sense, OfGroups)] = &[
+    ("group_optimum_gain", UnitKind::Qoe, Sense::Higher, |mix, f| {
+        mix.optimum - group(f, 1, worst_of)
+    }),
+    ("group_optimum_gain_at_least_7_65", ONE, Sense::Higher, |mix, f| {
         at_least_step(mix.optimum - group(f, 1, worst_of))
     }),
 ];
@@ -201,23 +201,21 @@ pub(super) const OF_GROUPS: &[(&str, Unit, Sense, OfGroups)] = &[
 pub(super) type OfTwo = fn(&Figures, &Figures) -> f64;
 
 /// Metrics of the viewer who was there first and of the one who joined.
-pub(super) const OF_TWO: &[(&str, Unit, Sense, OfTwo)] = &[
-    ("second_quality_gain", Unit::Qoe, Sense::Higher, |a, b| {
+pub(super) const OF_TWO: &[(&str, UnitKind, Sense, OfTwo)] = &[
+    ("second_quality_gain", UnitKind::Qoe, Sense::Higher, |a, b| {
         change(a, b, 1, |v| v.quality_after_join)
     }),
-    ("second_qoe_gain", Unit::Qoe, Sense::Higher, |a, b| change(a, b, 1, |v| v.qoe)),
-    ("second_startup_change_s", Unit::S, Sense::Lower, |a, b| change(a, b, 1, |v| Some(v.wait_s))),
-    ("second_stall_change_s", Unit::S, Sense::Lower, |a, b| {
+    ("second_qoe_gain", UnitKind::Qoe, Sense::Higher, |a, b| change(a, b, 1, |v| v.qoe)),
+    ("second_startup_change_s", S, Sense::Lower, |a, b| change(a, b, 1, |v| Some(v.wait_s))),
+    ("second_stall_change_s", S, Sense::Lower, |a, b| {
         change(a, b, 1, |v| Some(v.stall_after_join_s))
     }),
-    ("first_buffer_at_join_s", Unit::S, Sense::Neutral, |_, b| b.viewers[0].buffer_at_join_s),
-    ("first_buffer_change_s", Unit::S, Sense::Neutral, |a, b| {
-        change(a, b, 0, |v| v.buffer_after_join_s)
-    }),
-    ("first_quality_change", Unit::Qoe, Sense::Higher, |a, b| {
+    ("first_buffer_at_join_s", S, Sense::Neutral, |_, b| b.viewers[0].buffer_at_join_s),
+    ("first_buffer_change_s", S, Sense::Neutral, |a, b| change(a, b, 0, |v| v.buffer_after_join_s)),
+    ("first_quality_change", UnitKind::Qoe, Sense::Higher, |a, b| {
         change(a, b, 0, |v| v.quality_after_join)
     }),
-    ("first_stall_change_s", Unit::S, Sense::Lower, |a, b| {
+    ("first_stall_change_s", S, Sense::Lower, |a, b| {
         change(a, b, 0, |v| Some(v.stall_after_join_s))
     }),
 ];

@@ -27,8 +27,8 @@ pub(crate) fn section(
         schemes.push(Scheme::new(OPTIMUM, "Optimum", "Constant rates found offline."));
     }
     ClaimSection {
-        tables: vec![by_mix(compared, &mixes, traffic.unit())],
-        cdfs: cdfs(compared, &mixes, samples, traffic.unit()),
+        tables: vec![by_mix(compared, &mixes, traffic.unit().symbol())],
+        cdfs: cdfs(compared, &mixes, samples, traffic.unit().symbol()),
         schemes,
         terms: terms(),
     }

@@ -7,7 +7,7 @@ use airlane_minerva::{Blend, ValueFunction};
 
 use super::super::{Cache, Value, Viewers, abr_of, minerva_of, spread, value_function};
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{ByMetric, Caches, Metric, Sense};
+use airlane_sim::workload::{ByMetric, Caches, Metric, Sense, Unit};
 
 /// The name of the measure in claims.
 pub(super) const NAME: &str = "value-function";
@@ -25,7 +25,7 @@ const METRICS: [(&str, Sense); 6] = [
 
 /// The metrics of the measure.
 pub(super) fn metrics(traffic: &Viewers) -> Vec<Metric> {
-    let unit = |name: &str| if name.starts_with("rising") { "" } else { traffic.unit() };
+    let unit = |name: &str| if name.starts_with("rising") { Unit::ONE } else { traffic.unit() };
     METRICS.iter().map(|&(name, sense)| Metric::of_run(name, unit(name), sense)).collect()
 }
 
