@@ -244,6 +244,47 @@ fn intervals_of_quantiles_hold_the_truth() {
     table.judge();
 }
 
+/// "Better in both" is said of a rival that is better in one figure and equal in the other in at most
+/// 2.5 of 100 tries: each figure is judged by itself, and both must say so. The mean of the larger of
+/// two logarithms of ratios, which is above zero for an equal rival as well, says nothing of the kind.
+#[test]
+fn better_in_both_is_seldom_said_of_a_rival_that_is_equal_in_one() {
+    let (mut text, mut bad) = (String::new(), Vec::new());
+    for (name, of_second) in [("equal in both", 1.0), ("equal in one and better in the other", 0.5)]
+    {
+        write!(text, "| {name} |").unwrap();
+        for n in SIZES {
+            let seed = Seed(2028).split(name).index(n as u64);
+            let said = (0..TRIES).filter(|i| {
+                let rng = &mut seed.index(*i).rng();
+                let [mut first, mut second] = [Vec::new(), Vec::new()];
+                for _ in 0..n {
+                    let shared = lognormal(rng);
+                    let pair = |rng: &mut Rng, factor: f64| Cluster {
+                        numerator: factor * shared * lognormal(rng),
+                        denominator: shared * lognormal(rng),
+                    };
+                    first.push(pair(rng, 1.0));
+                    second.push(pair(rng, of_second));
+                }
+                let mut below = |clusters| {
+                    let interval = bootstrap(rng).simultaneous(2).ratio(&[clusters]);
+                    interval.is_some_and(|i: Interval| i.hi < 1.0)
+                };
+                below(first) && below(second)
+            });
+            let percent = 100.0 * said.count() as f64 / TRIES as f64;
+            write!(text, " {percent:.1} |").unwrap();
+            if percent > 3.5 {
+                bad.push(format!("{name}, {n} clusters: {percent} %"));
+            }
+        }
+        text.push('\n');
+    }
+    println!("{text}");
+    assert!(bad.is_empty(), "{bad:?}");
+}
+
 /// The share of intervals that hold `p`, over all outcomes of `n` independent rows.
 fn exact(n: usize, p: f64) -> f64 {
     let mut probability = (1.0 - p).powi(n as i32);

@@ -164,20 +164,23 @@ impl Judge<'_> {
         }
     }
 
-    /// An estimate in each cell; none if there are no cells or the statistic names some.
+    /// An estimate in each cell, if there are several and the statistic names none, and in each
+    /// recording, if there are several.
     fn in_cells(
         &self,
         names_cells: bool,
         of: impl Fn(&Samples, Seed) -> Result<Estimate, String>,
     ) -> Result<Vec<(String, Estimate)>, String> {
-        if names_cells || self.samples.cells().count() < 2 {
-            return Ok(Vec::new());
-        }
-        let one = |name: &str| {
-            let estimate = of(&self.samples.cell(name), self.seed.split(name))?;
-            Ok((name.to_owned(), estimate))
+        let one = |name: &str, samples: &Samples| {
+            Ok((name.to_owned(), of(samples, self.seed.split(name))?))
         };
-        self.samples.cells().map(one).collect()
+        let cells = self.samples.cells().count();
+        let cells = self.samples.cells().filter(|_| !names_cells && cells > 1);
+        let cells = cells.map(|name| one(name, &self.samples.cell(name)));
+        let recordings = self.samples.recordings();
+        let many = recordings.len() > 1;
+        let recordings = recordings.into_iter().filter(|_| many);
+        cells.chain(recordings.map(|name| one(name, &self.samples.recording(name)))).collect()
     }
 
     /// Judges the difference of shares metric - factor * reference; shows the share itself. A cell

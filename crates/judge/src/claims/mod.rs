@@ -55,7 +55,7 @@ use crate::Registry;
 pub use chart::{Axis, Chart};
 pub use estimate::point_estimate;
 pub use judge::{Judged, entry, judge};
-pub use samples::{ByMetric, Samples};
+pub use samples::{ByMetric, CellSamples, Samples};
 pub use spec::*;
 pub use statistic::Statistic;
 pub use stream::{Purpose, Stream};

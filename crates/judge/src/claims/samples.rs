@@ -2,14 +2,29 @@
 //! take from them.
 
 use super::spec::Draws;
+use std::collections::{BTreeMap, BTreeSet};
+
+use airlane_sim::plan::Window;
 pub use airlane_sim::workload::ByMetric;
 
 /// The figures of a claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// Name and figures of each cell; a claim without cells has one without a name.
-    cells: Vec<(String, ByMetric)>,
+    /// The cells; a claim without cells has one without a name.
+    cells: Vec<CellSamples>,
     draws: Draws,
+}
+
+/// The figures of one cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CellSamples {
+    /// Its name; empty if the claim has no cells.
+    pub name: String,
+    /// Its figures.
+    pub figures: ByMetric,
+    /// For each draw the window of the recording that it was measured on; none where draws share
+    /// nothing.
+    pub windows: Vec<Window>,
 }
 
 /// The figures of one draw in one cell: per seed one figure of each of a statistic's metrics. With
@@ -24,28 +39,58 @@ pub(super) type Rows = Vec<Vec<Vec<Row>>>;
 impl Samples {
     /// The samples of a claim without cells.
     pub fn without_cells(figures: ByMetric) -> Self {
-        Self { cells: vec![(String::new(), figures)], draws: Draws::Shared }
+        Self::of_cell(CellSamples { figures, ..CellSamples::default() })
     }
 
-    /// The samples of a claim with cells, by name.
-    pub fn with_cells(draws: Draws, cells: Vec<(String, ByMetric)>) -> Self {
+    /// The samples of one cell, or of a claim without cells.
+    pub fn of_cell(cell: CellSamples) -> Self {
+        Self { cells: vec![cell], draws: Draws::Shared }
+    }
+
+    /// The samples of a claim with cells.
+    pub fn with_cells(draws: Draws, cells: Vec<CellSamples>) -> Self {
         Self { cells, draws }
     }
 
     /// The names of the cells; none without cells.
     pub(super) fn cells(&self) -> impl Iterator<Item = &str> {
-        self.cells.iter().map(|(name, _)| name.as_str()).filter(|name| !name.is_empty())
+        self.cells.iter().map(|cell| cell.name.as_str()).filter(|name| !name.is_empty())
     }
 
     /// The samples of one cell alone; empty if there is none of that name.
     pub(super) fn cell(&self, name: &str) -> Self {
-        let of = self.cells.iter().find(|(cell, _)| cell == name);
-        of.map(|(_, figures)| Self::without_cells(figures.clone())).unwrap_or_default()
+        let of = self.cells.iter().find(|cell| cell.name == name);
+        let alone = |cell: &CellSamples| CellSamples { name: String::new(), ..cell.clone() };
+        of.map(|cell| Self::of_cell(alone(cell))).unwrap_or_default()
+    }
+
+    /// The names of the recordings that draws are windows of, in order; none if they are not.
+    pub(super) fn recordings(&self) -> BTreeSet<&str> {
+        let windows = self.cells.iter().flat_map(|cell| &cell.windows);
+        windows.map(|window| window.recording.as_str()).collect()
+    }
+
+    /// The samples of one recording alone.
+    pub(super) fn recording(&self, name: &str) -> Self {
+        let part = |cell: &CellSamples| {
+            let is_of = |i: &usize| cell.windows.get(*i).is_some_and(|w| w.recording == name);
+            let figures = cell.figures.iter().map(|(metric, draws)| {
+                let of = draws.iter().enumerate().filter(|(i, _)| is_of(i));
+                (metric.clone(), of.map(|(_, draw)| draw.clone()).collect())
+            });
+            let windows = cell.windows.iter().filter(|w| w.recording == name).cloned();
+            CellSamples {
+                name: cell.name.clone(),
+                figures: figures.collect(),
+                windows: windows.collect(),
+            }
+        };
+        Self { cells: self.cells.iter().map(part).collect(), draws: self.draws }
     }
 
     /// All figures of a metric, cell by cell.
     pub fn values(&self, metric: &str) -> impl Iterator<Item = f64> {
-        let of = self.cells.iter().filter_map(|(_, figures)| figures.get(metric));
+        let of = self.cells.iter().filter_map(|cell| cell.figures.get(metric));
         of.flatten().flatten().copied().collect::<Vec<_>>().into_iter()
     }
 
@@ -72,6 +117,10 @@ impl Samples {
         if across && self.draws == Draws::Own {
             return Err(format!("{first} and {} have draws of their own", rest[0]));
         }
+        let windows = self.windows_of(first);
+        if windows.iter().any(|of_cell| !of_cell.is_empty()) {
+            return by_window(cells, &windows);
+        }
         if self.draws == Draws::Own {
             let alone = |cell: Vec<Row>| cell.into_iter().map(|row| vec![row]).collect();
             return Ok(cells.into_iter().map(alone).collect());
@@ -88,13 +137,20 @@ impl Samples {
         Ok(vec![(0..draws).map(of_draw).collect()])
     }
 
+    /// The windows of the draws of a metric as a rule names it, cell by cell.
+    fn windows_of(&self, metric: &str) -> Vec<&[Window]> {
+        let cell = cell_of(metric);
+        let meant = self.cells.iter().filter(|c| cell.is_none_or(|cell| c.name == cell));
+        meant.map(|cell| cell.windows.as_slice()).collect()
+    }
+
     /// The figures of a metric as a rule names it, cell by cell.
     fn metric_figures(&self, metric: &str) -> Result<Vec<&[Vec<f64>]>, String> {
         let none = || format!("no sample of {metric}");
         let (name, cell) = (name_of(metric), cell_of(metric));
-        let meant = self.cells.iter().filter(|(c, _)| cell.is_none_or(|cell| c == cell));
+        let meant = self.cells.iter().filter(|c| cell.is_none_or(|cell| c.name == cell));
         let mut all: Vec<&[Vec<f64>]> = Vec::new();
-        for (_, figures) in meant {
+        for CellSamples { figures, .. } in meant {
             let draws = figures.get(name).map_or(&[][..], Vec::as_slice);
             if draws.is_empty() {
                 return Err(none());
@@ -109,6 +165,31 @@ impl Samples {
         }
         if all.is_empty() { Err(none()) } else { Ok(all) }
     }
+}
+
+/// The rows of all cells by recording and window: whatever was measured on one window counts as one.
+/// Recordings with a single window are one stratum together, as the spread within a stratum has to be
+/// known.
+fn by_window(cells: Vec<Vec<Row>>, windows: &[&[Window]]) -> Result<Rows, String> {
+    let mut recordings: BTreeMap<&str, BTreeMap<u64, Vec<Row>>> = BTreeMap::new();
+    for (rows, windows) in cells.into_iter().zip(windows) {
+        if rows.len() != windows.len() {
+            return Err(format!("{} draws of {} windows", rows.len(), windows.len()));
+        }
+        for (row, window) in rows.into_iter().zip(*windows) {
+            let of_recording = recordings.entry(&window.recording).or_default();
+            of_recording.entry(window.number).or_default().push(row);
+        }
+    }
+    let strata = recordings.into_values().map(|of| of.into_values().collect::<Vec<_>>());
+    let (mut many, single): (Rows, Rows) = strata.partition(|stratum| stratum.len() > 1);
+    let single: Vec<Vec<Row>> = single.into_iter().flatten().collect();
+    match (single.len(), many.last_mut()) {
+        (0, _) => {}
+        (1, Some(other)) => other.extend(single),
+        _ => many.push(single),
+    }
+    Ok(many)
 }
 
 /// The rows of one cell.

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use airlane_base::InputError;
 
 use super::measured::{self, Metrics};
-use crate::claims::{ByMetric, Claim, ClaimSet, Draws, Patch, Purpose, Size, Statistic, Stream};
+use crate::claims::{
+    ByMetric, CellSamples, Claim, ClaimSet, Draws, Patch, Purpose, Size, Statistic, Stream,
+};
 use crate::journal::Identities;
 use airlane_sim::Common;
 use airlane_sim::LabError;
@@ -100,7 +102,7 @@ impl Default for Experiments<'_> {
             world_of_identity: BTreeMap::new(),
             shared: SharedCaches::default(),
             identities: Identities::default(),
-            sources: Sources::new(TraceUse::InTurn),
+            sources: Sources::new(TraceUse::Windows),
         }
     }
 }
@@ -325,6 +327,15 @@ impl Experiment<'_> {
         match &self.claim.measure {
             Some(measure) => measured::measure_figures(measure, &self.plan, &self.caches),
             None => self.compared(worlds).map(|c| measured::figures(&c)).unwrap_or_default(),
+        }
+    }
+
+    /// Its figures as those of a cell of the claim; a claim without cells has one without a name.
+    pub(super) fn cell(&self, figures: ByMetric) -> CellSamples {
+        CellSamples {
+            name: self.kind.name().unwrap_or_default().to_owned(),
+            figures,
+            windows: self.plan.cases.iter().filter_map(|case| case.window.clone()).collect(),
         }
     }
 

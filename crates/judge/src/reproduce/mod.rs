@@ -143,6 +143,19 @@ pub fn reproduce_sets(
     })
 }
 
+/// Reads and checks all that the claims in `sets` need, and runs nothing: how many runs they take.
+///
+/// # Errors
+/// If the input is invalid.
+pub fn planned_runs(sets: &[ClaimSet], request: &ReproduceRequest<'_>) -> Result<usize, LabError> {
+    let mut experiments = Experiments::default();
+    let purpose = if request.quick { Purpose::Exploration } else { Purpose::Verdict };
+    for (set, claim) in selected(sets, &request.only)? {
+        experiments.add(set, claim, purpose, &request.common)?;
+    }
+    Ok(experiments.worlds.len())
+}
+
 /// The claims that `only` names (all if it is empty), each with its set.
 fn selected<'a>(
     sets: &'a [ClaimSet],
@@ -259,13 +272,9 @@ fn add_runs(summary: &mut Summary, experiment: &Experiment<'_>, worlds: &[Option
 /// The samples of a claim, of all its cells.
 fn claim_samples(claim: &Claim, of_claim: &[&(&Experiment<'_>, ByMetric)]) -> Samples {
     let own = of_claim.iter().filter(|(e, _)| !e.kind.is_beside());
-    let mut cells =
-        own.map(|(e, figures)| (e.kind.name().unwrap_or_default().to_owned(), figures.clone()));
+    let mut cells = own.map(|(experiment, figures)| experiment.cell(figures.clone()));
     if claim.cells.is_empty() {
-        return cells
-            .next()
-            .map(|(_, figures)| Samples::without_cells(figures))
-            .unwrap_or_default();
+        return cells.next().map(Samples::of_cell).unwrap_or_default();
     }
     Samples::with_cells(claim.draws, cells.collect())
 }

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
 use airlane_judge::claims::*;
+use airlane_judge::reproduce::planned_runs;
+use airlane_judge::request::ReproduceRequest;
 use airlane_lab::workloads::vod::{Start, Viewers};
 use airlane_scenario::{Capacity, ControllerConfig, Discipline, Scenario};
+use airlane_sim::Common;
 use airlane_sim::workload::Unit;
 
 use crate::claims::{around, read, samples, set, units};
@@ -279,5 +282,23 @@ fn streams_share_no_draws() {
             assert_ne!((a.cases.seed, &a.seeds), (b.cases.seed, &b.seeds));
             assert!(a.seeds.iter().all(|seed| !b.seeds.contains(seed)));
         }
+    }
+}
+
+/// A condition is told in a unit of what it measures, and compares figures of one unit: in every claim
+/// that ships.
+#[test]
+fn every_claim_has_metrics_that_are_known_and_a_unit_of_them() {
+    for (system, _) in airlane_lab::registry().claims() {
+        let set = ClaimSet::of_system(airlane_lab::registry(), system).unwrap();
+        let request = ReproduceRequest {
+            common: Common::default(),
+            system: system.to_owned(),
+            quick: true,
+            only: Vec::new(),
+            fresh: false,
+        };
+        let runs = planned_runs(&[set], &request);
+        assert!(runs.unwrap_or_else(|e| panic!("{system}: {e}")) > 0, "{system}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use airlane_base::Seed;
 use airlane_judge::claims::*;
 use airlane_judge::summary::{CheckEntry, PaperValue, Verdict};
+use airlane_sim::plan::Window;
 use airlane_sim::workload::Unit;
 
 const HEAD: &str = "schema = 3\nsystem = \"x\"\nseed = 7\n\
@@ -42,6 +43,10 @@ pub(crate) fn around(mean: f64, spread: f64) -> Vec<Vec<f64>> {
 
 pub(crate) fn samples(of: &[(&str, Vec<Vec<f64>>)]) -> Samples {
     Samples::without_cells(by_metric(of))
+}
+
+fn cell(name: &str, figures: ByMetric) -> CellSamples {
+    CellSamples { name: name.to_owned(), figures, ..CellSamples::default() }
 }
 
 fn by_metric(of: &[(&str, Vec<Vec<f64>>)]) -> ByMetric {
@@ -265,7 +270,7 @@ fn over_cells(rule: &str, draws: &str, a: Vec<Vec<f64>>, b: Vec<Vec<f64>>) -> Ju
     let text = text.replace("unit = \"% of mixes\"", &format!("unit = \"points\"\n{draws}"));
     let claim = read(&text).unwrap().claims.remove(0);
     let cells = [("a", a), ("b", b)];
-    let cells = cells.map(|(name, gain)| (name.to_owned(), by_metric(&[("gain", gain)])));
+    let cells = cells.map(|(name, gain)| cell(name, by_metric(&[("gain", gain)])));
     judged_by(&claim, &Samples::with_cells(claim.draws, cells.to_vec()), 1)
 }
 
@@ -305,6 +310,42 @@ fn a_claim_over_cells_shows_each_and_its_worst_and_fails_with_one() {
     assert_eq!((judged.checks[2].verdict, judged.verdict), (Verdict::Undecided, Verdict::Holds));
 }
 
+/// Figures of draws on windows of recordings, a letter each.
+fn on_windows(windows: &[(&str, u64, f64)]) -> Samples {
+    let figures = by_metric(&[("gain", windows.iter().map(|(_, _, x)| vec![*x]).collect())]);
+    let window = |(recording, number, _): &(&str, u64, f64)| Window {
+        recording: (*recording).to_owned(),
+        number: *number,
+    };
+    let windows = windows.iter().map(window).collect();
+    Samples::of_cell(CellSamples { windows, ..cell("", figures) })
+}
+
+#[test]
+fn draws_on_one_window_of_a_recording_are_one_and_each_recording_is_shown() {
+    let rule = r#"{ kind = "above", of = "gain", bound = 0 }"#;
+    // Fifteen draws of six windows decide nothing.
+    let six: Vec<_> = (0..15).map(|i| ("a", i % 6, 5.0 + 0.1 * i as f64)).collect();
+    let judged = judged_by(&claim(rule), &on_windows(&six), 1);
+    assert_eq!((judged.n, judged.verdict), (6, Verdict::Undecided));
+    assert_eq!(judged.reason, "6 draws, of at least 10 that decide");
+    // Two recordings are strata, each with a line of its own.
+    let two = |of_b: f64| -> Vec<(&str, u64, f64)> {
+        let a = (0..11).map(|i| ("a", i, 5.0 + 0.1 * i as f64));
+        a.chain((0..12).map(|i| ("b", i, of_b + 0.1 * i as f64))).collect()
+    };
+    let judged = judged_by(&claim(rule), &on_windows(&two(2.0)), 1);
+    assert_eq!((judged.n, judged.verdict), (23, Verdict::Holds));
+    let of: Vec<_> = judged.checks.iter().map(|c| (c.cell.as_str(), c.n)).collect();
+    assert_eq!(of, [("", 23), ("a", 11), ("b", 12)]);
+    // "On every trace": one that lies wholly on the wrong side is enough to fail.
+    let judged = judged_by(&claim(rule), &on_windows(&two(-2.0)), 1);
+    assert_eq!(
+        (judged.verdict, judged.reason.as_str()),
+        (Verdict::Fails, "wholly on the wrong side in b")
+    );
+}
+
 #[test]
 fn cells_with_draws_of_their_own_are_not_compared_draw_by_draw() {
     let rule = r#"{ kind = "above", of = "gain@a - gain@b", bound = 0.0 }"#;
@@ -329,10 +370,10 @@ fn a_saturated_cell_leaves_nothing_to_judge_in_it() {
     let text = set(SHARE).replace("mixes = ", "cells = [\"a\", \"b\"]\nmixes = ");
     let text = text.replace("[variants]\n", "[variants]\na = {}\nb = {}\n");
     let claim = read(&text).unwrap().claims.remove(0);
-    let cell = |gain: usize, best: usize| {
+    let of = |gain: usize, best: usize| {
         by_metric(&[("gain", share(gain, 44)), ("best", share(best, 44))])
     };
-    let cells = vec![("a".to_owned(), cell(30, 30)), ("b".to_owned(), cell(0, 4))];
+    let cells = vec![cell("a", of(30, 30)), cell("b", of(0, 4))];
     let judged = judged_by(&claim, &Samples::with_cells(claim.draws, cells), 1);
     let of_b = judged.checks.iter().find(|c| c.cell == "b").unwrap();
     assert_eq!((of_b.verdict, judged.verdict), (Verdict::Reported, Verdict::Holds));

@@ -1,7 +1,9 @@
 //! What is read before anything runs, and what is said about bad traces and tables.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use airlane_base::InputError;
 use airlane_lab::workloads::vod::{Drawn, Watched};
@@ -9,7 +11,7 @@ use airlane_net::Direction;
 use airlane_scenario::{Capacity, Cipher, Scenario};
 use airlane_sim::Common;
 use airlane_sim::RunInfo;
-use airlane_sim::plan::Plan;
+use airlane_sim::plan::{Case, Plan, Sources, TraceUse, Window};
 
 struct Scratch(PathBuf);
 
@@ -324,6 +326,39 @@ fn traces_of_two_accesses_that_stand_at_the_same_place_are_a_case() {
     let traces = [traces[0].clone(), format!("lte={}", other.0.display())];
     let error = Plan::new(scenario, &common(&traces)).unwrap_err().to_string();
     assert!(error.contains("folders of 2 and of 3 traces"), "{error}");
+}
+
+/// Claims take a window of a recording for each case: none overlaps another.
+#[test]
+fn cases_of_claims_are_windows_of_recordings_that_do_not_overlap() {
+    let dir = Scratch::new("windows");
+    let trace = |seconds: u32| (0..=seconds).map(|s| format!("{s} 5 1\n")).collect::<String>();
+    dir.file("long.txt", &trace(100));
+    dir.file("short.txt", &trace(50));
+    let text = "duration_s = 20\n[link]\ngenerator = \"lte\"\n[[scheme]]\nname = \"a\"\n[[bulk]]\n\
+                [cases]\ncount = 9\n";
+    let scenario = Scenario::from_bytes(
+        airlane_lab::registry().scenarios(),
+        text.as_bytes(),
+        Path::new("x"),
+        &[],
+    )
+    .unwrap();
+    // Files of one access may be given one by one.
+    let traces = ["long.txt", "short.txt"].map(|file| dir.0.join(file).into()).to_vec();
+    let common = Common { traces, ..Common::default() };
+    let plan = Plan::with(scenario, &common, &mut Sources::new(TraceUse::Windows)).unwrap();
+    let of = |case: &Case| {
+        let Window { recording, number } = case.window.clone().unwrap();
+        let offset = case.offsets[&(0, Direction::Down)];
+        assert_eq!(offset, Duration::from_secs(20 * number));
+        assert!(case.name.ends_with(&format!("@{recording}.{}", number + 1)), "{}", case.name);
+        (recording, number)
+    };
+    let all: Vec<(String, u64)> = plan.cases.iter().map(of).collect();
+    let distinct: BTreeSet<_> = all.iter().collect();
+    assert_eq!(distinct.len(), 5 + 2, "of 100 s and of 50 s");
+    assert_eq!(all[7..], all[..2], "two cases share a window with another");
 }
 
 /// Accesses draw from other seeds in the two forms: what is random in them makes other runs.

@@ -139,6 +139,11 @@ impl Access {
         matches!(self.kind, AccessKind::HalfDuplex { .. })
     }
 
+    /// True if each of its hosts has a link of its own that both directions share.
+    pub fn is_per_host(&self) -> bool {
+        matches!(self.kind, AccessKind::HalfDuplex { per_host: true, .. })
+    }
+
     /// One of its directions.
     pub fn way(&self, direction: Direction) -> &Way {
         let link = match &self.kind {

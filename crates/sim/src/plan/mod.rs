@@ -1,10 +1,12 @@
 //! Everything that a run needs, read and checked before anything runs.
 
 mod traces;
+mod windows;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use airlane_base::InputError;
 use airlane_net::Direction;
@@ -16,7 +18,8 @@ use crate::workload::{AllDraws, traffic_of};
 use airlane_scenario::{Scenario, Scheme};
 
 pub use traces::GivenTrace;
-use traces::Traces;
+use traces::{Traces, of_unequal_number};
+pub use windows::Window;
 
 /// A scenario with all that its runs need, and these runs.
 #[derive(Clone, Debug)]
@@ -95,6 +98,10 @@ pub struct Case {
     pub draw: usize,
     /// The traces of the capacities that are traces, by the number of the access and direction.
     pub traces: BTreeMap<DirectionKey, Trace>,
+    /// Where in these the run starts, of those for which that is fixed.
+    pub offsets: BTreeMap<DirectionKey, Duration>,
+    /// The window of the recordings that claims are measured on, if these are recorded.
+    pub window: Option<Window>,
 }
 
 /// A direction of an access: the access's number in the scenario, and which way.
@@ -105,8 +112,8 @@ pub type DirectionKey = (usize, Direction);
 pub enum TraceUse {
     /// Every case on each of them.
     Each,
-    /// Every case on one, one after the other, where the scenario's own capacity is a trace.
-    InTurn,
+    /// Every case on a window of one, where the scenario's own capacity is a trace: of claims.
+    Windows,
 }
 
 /// One run of a plan.
@@ -187,21 +194,28 @@ fn cases(
         let several = || traces.values().map(|traces| traces.of(draw)).filter(|t| t.len() > 1);
         let count = several().map(<[Trace]>::len).max().unwrap_or(1);
         if let Some(fewer) = several().find(|traces| traces.len() < count) {
-            let found = format!("folders of {} and of {count} traces", fewer.len());
-            let expected = "expected as many in each: those at the same place belong together";
-            return Err(InputError::new(found, expected).at_key("--trace"));
+            return Err(of_unequal_number(fewer.len(), count));
         }
+        let windows =
+            || traces.iter().filter_map(|(way, traces)| Some((*way, traces.window(draw)?)));
+        let window = windows().next().map(|(_, (window, _))| window);
+        let offsets: BTreeMap<DirectionKey, Duration> =
+            windows().filter_map(|(way, (_, offset))| Some((way, offset?))).collect();
         for at in 0..count {
             let of_way = |(way, traces): (&DirectionKey, &Traces)| {
                 let traces = traces.of(draw);
                 (*way, traces[at.min(traces.len() - 1)].clone())
             };
-            let name = match several().next() {
-                Some(first) => format!("{}@{}", draw + 1, file_name(first[at].name())),
-                None => (draw + 1).to_string(),
+            let name = match (several().next(), &window) {
+                (Some(first), _) => format!("{}@{}", draw + 1, file_name(first[at].name())),
+                (None, Some(Window { recording, number })) => {
+                    format!("{}@{recording}.{}", draw + 1, number + 1)
+                }
+                (None, None) => (draw + 1).to_string(),
             };
+            let (offsets, window) = (offsets.clone(), window.clone());
             let traces = traces.iter().map(of_way).collect();
-            cases.push(Case { name, draw, traces });
+            cases.push(Case { name, draw, traces, offsets, window });
         }
     }
     Ok(cases)
@@ -230,7 +244,8 @@ pub fn identity(plan: &Plan, key: RunKey) -> String {
         source: _,
     } = &plan.scenario;
     let Scheme { name: _, title: _, note: _, control, queue, cupid, parts } = &schemes[key.scheme];
-    let Case { name, draw: _, traces } = &plan.cases[key.case];
+    // The name tells the window.
+    let Case { name, draw: _, traces, offsets: _, window: _ } = &plan.cases[key.case];
     let traces: Vec<_> = traces.iter().map(|(way, trace)| (way, trace.name())).collect();
     // It chooses the seed of an access, and identities of version 1 do not have it.
     let short: Vec<bool> = network.accesses.iter().map(|access| access.is_short_form).collect();

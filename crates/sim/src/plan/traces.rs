@@ -10,7 +10,8 @@ use airlane_base::{InputError, Seed};
 use airlane_net::Direction;
 use airlane_net::trace::Trace;
 
-use super::{DirectionKey, Sources, TraceUse};
+use super::windows::{Window, WindowPlace, whole, windows};
+use super::{DirectionKey, Sources, TraceUse, file_name};
 use crate::world::of_way;
 use airlane_scenario::{Capacity, Scenario, TraceFrom, TraceSource};
 
@@ -64,8 +65,8 @@ impl fmt::Display for GivenTrace {
     }
 }
 
-/// Traces of the command line, by the number of the access.
-pub(super) type Given<'a> = BTreeMap<usize, &'a GivenTrace>;
+/// Traces of the command line, by the number of the access: one, or of claims several.
+pub(super) type Given<'a> = BTreeMap<usize, Vec<&'a GivenTrace>>;
 
 /// Which access each trace of the command line is for.
 pub(super) fn given<'a>(
@@ -97,7 +98,7 @@ pub(super) fn given<'a>(
                 return refused(found, &expected);
             }
             // What is claimed of constant links is not claimed of a trace.
-            (number, TraceUse::InTurn) => {
+            (number, TraceUse::Windows) => {
                 let is_trace = |number: &usize| {
                     let way = accesses[*number].way(Direction::Down);
                     matches!(way.capacity, Capacity::Trace(_))
@@ -106,12 +107,14 @@ pub(super) fn given<'a>(
                 number
             }
         };
-        if let Some(other) = all.insert(number, trace) {
+        let of_access: &mut Vec<&GivenTrace> = all.entry(number).or_default();
+        if let (Some(other), TraceUse::Each) = (of_access.first(), sources.usage) {
             return refused(
                 format!("{other} and {trace} are for one access"),
                 "expected one of them",
             );
         }
+        of_access.push(trace);
         sources.used.insert(trace.to_string());
     }
     Ok(all)
@@ -120,7 +123,8 @@ pub(super) fn given<'a>(
 /// Lets the ways down carry the traces that are given for them. Column, scale and offset of the
 /// scenario's own trace say nothing about another; its mean and its fading do.
 pub(super) fn replace(scenario: &mut Scenario, given: &Given<'_>) {
-    for (number, trace) in given {
+    for (number, traces) in given {
+        let Some(trace) = traces.first() else { continue };
         let way = scenario.network.accesses[*number].way_mut(Direction::Down);
         let (mean, fading) = match &way.capacity {
             Capacity::Trace(source) => (source.mean, source.fading),
@@ -138,6 +142,8 @@ pub(super) enum Traces {
     Each(Vec<Trace>),
     /// Every case on one, one after the other.
     InTurn(Vec<Trace>),
+    /// Every case on a window of one.
+    Windows(Vec<Trace>, Vec<WindowPlace>),
 }
 
 impl Traces {
@@ -146,7 +152,19 @@ impl Traces {
         match self {
             Self::Each(traces) => traces,
             Self::InTurn(traces) => std::slice::from_ref(&traces[case % traces.len()]),
+            Self::Windows(traces, windows) => {
+                std::slice::from_ref(&traces[windows[case % windows.len()].file])
+            }
         }
+    }
+
+    /// The window of a case, from 0, with where it begins; `None` if its traces are not recordings
+    /// that claims are measured on.
+    pub(super) fn window(&self, case: usize) -> Option<(Window, Option<Duration>)> {
+        let Self::Windows(traces, windows) = self else { return None };
+        let WindowPlace { file, number, offset } = windows[case % windows.len()];
+        let recording = file_name(traces[file].name());
+        Some((Window { recording, number }, offset))
     }
 }
 
@@ -162,32 +180,75 @@ pub(super) fn of(
         let given = given.get(&number).filter(|_| direction == Direction::Down);
         let seed = of_way(Seed(scenario.cases.seed).split("trace"), access, direction);
         let traces = match given {
-            Some(given) => of_files(given, source, seed, sources)?,
+            Some(given) => Traces::Each(of_files(given, source, seed, sources)?),
             None => of_way_itself(scenario, seed, source, sources)?,
         };
         all.insert((number, direction), traces);
     }
+    if sources.usage == TraceUse::Windows {
+        part(scenario, given, &mut all)?;
+    }
     Ok(all)
 }
 
-fn many(usage: TraceUse, traces: Vec<Trace>) -> Traces {
-    match usage {
-        TraceUse::Each => Traces::Each(traces),
-        TraceUse::InTurn => Traces::InTurn(traces),
+/// Parts the given recordings into windows: files that stand at the same place of several accesses
+/// belong together, and have the windows of the shortest of them.
+fn part(
+    scenario: &Scenario,
+    given: &Given<'_>,
+    all: &mut BTreeMap<DirectionKey, Traces>,
+) -> Result<(), InputError> {
+    let is_given = |key: &DirectionKey| key.1 == Direction::Down && given.contains_key(&key.0);
+    let recordings: Vec<&Vec<Trace>> = all
+        .iter()
+        .filter(|(key, _)| is_given(key))
+        .filter_map(|(_, traces)| match traces {
+            Traces::Each(traces) => Some(traces),
+            Traces::InTurn(_) | Traces::Windows(..) => None,
+        })
+        .collect();
+    let Some(count) = recordings.iter().map(|traces| traces.len()).max() else { return Ok(()) };
+    if let Some(fewer) = recordings.iter().find(|traces| traces.len() < count) {
+        return Err(of_unequal_number(fewer.len(), count));
     }
+    let shortest = |place: usize| {
+        recordings.iter().map(|traces| traces[place].length()).min().unwrap_or_default()
+    };
+    let lengths: Vec<Duration> = (0..count).map(shortest).collect();
+    let accesses = &scenario.network.accesses;
+    let windows = match given.keys().any(|number| accesses[*number].is_per_host()) {
+        true => whole(count),
+        false => windows(&lengths, scenario.duration, Seed(scenario.cases.seed)),
+    };
+    for (_, traces) in all.iter_mut().filter(|(key, _)| is_given(key)) {
+        if let Traces::Each(of_access) = traces {
+            *traces = Traces::Windows(std::mem::take(of_access), windows.clone());
+        }
+    }
+    Ok(())
+}
+
+/// The error of accesses that have different numbers of traces.
+pub(super) fn of_unequal_number(fewer: usize, count: usize) -> InputError {
+    let found = format!("folders of {fewer} and of {count} traces");
+    let expected = "expected as many in each: those at the same place belong together";
+    InputError::new(found, expected).at_key("--trace")
 }
 
 fn of_files(
-    given: &GivenTrace,
+    given: &[&GivenTrace],
     source: &TraceSource,
     seed: Seed,
     sources: &mut Sources,
-) -> Result<Traces, InputError> {
-    let files = trace_files(&given.path)?;
-    let column = given.column.as_ref();
-    let read = |file: &PathBuf| source.adapted(sources.trace(file, column)?, seed);
-    let traces = files.iter().map(read).collect::<Result<_, InputError>>()?;
-    Ok(many(sources.usage, traces))
+) -> Result<Vec<Trace>, InputError> {
+    let mut traces = Vec::new();
+    for given in given {
+        for file in trace_files(&given.path)? {
+            let trace = sources.trace(&file, given.column.as_ref())?;
+            traces.push(source.adapted(trace, seed)?);
+        }
+    }
+    Ok(traces)
 }
 
 fn of_way_itself(
@@ -200,7 +261,7 @@ fn of_way_itself(
         TraceFrom::File(file) => {
             let folder = scenario.source.folder.clone().unwrap_or_default();
             let trace = sources.trace(&folder.join(file), source.column.as_ref())?;
-            Ok(many(sources.usage, vec![source.adapted(trace, seed)?]))
+            Ok(Traces::Each(vec![source.adapted(trace, seed)?]))
         }
         TraceFrom::Generator { medium, outages } => {
             let length = scenario.duration.max(MIN_MADE);

@@ -266,7 +266,8 @@ pub(super) fn supply(
                 let seed = of_way(seed.split("trace offset"), access, direction);
                 Duration::from_secs_f64(seed.rng().random_range(0.0..length))
             };
-            Ok((supply, source.offset.unwrap_or_else(drawn)))
+            let fixed = plan.cases[key.case].offsets.get(&(number, direction)).copied();
+            Ok((supply, fixed.or(source.offset).unwrap_or_else(drawn)))
         }
     }
 }

@@ -26,9 +26,8 @@ use airlane_sim::Results;
 use airlane_sim::identity;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ByMetric, Caches, ClaimRun, Compared, Draws, Ended, Flow, Headline, Metric, OverTime,
-    Part, PartResult, ReportSection, Running, Sense, Traffic, TrafficClaims, TrafficReport, Unit,
-    Workload,
+    About, Caches, ClaimRun, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult,
+    ReportSection, Running, Sense, Traffic, TrafficClaims, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext};
 
@@ -323,14 +322,6 @@ impl TrafficClaims for Streams {
 
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
         claims::figure(metric, run)
-    }
-
-    fn claim_metrics(&self, names: &[String]) -> Vec<Metric> {
-        if self.is_empty() { Vec::new() } else { claims::metrics(names) }
-    }
-
-    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
-        claims::of_draws(self, compared)
     }
 }
 
