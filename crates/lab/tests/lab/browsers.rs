@@ -195,20 +195,29 @@ fn a_trace_goes_on_in_the_laboratory_where_it_was_for_the_browsers() {
 #[test]
 fn claims_are_judged_on_runs_that_are_not_void() {
     let good = [0, 1, 1, 1, 1, 1, 1];
-    let rounds = |cpu: f64| {
+    let rounds = |n: usize, cpu: f64| {
         let all =
-            (0..5).flat_map(|i| [run("plain", i, cpu, &[0; 7]), run("minerva", i, cpu, &good)]);
-        record(all.collect(), 5)
+            (0..n).flat_map(|i| [run("plain", i, cpu, &[0; 7]), run("minerva", i, cpu, &good)]);
+        record(all.collect(), n)
     };
-    let (outcome, summary) = Folder::new("judged").report(&rounds(0.6)).unwrap();
+    let (outcome, summary) = Folder::new("judged").report(&rounds(10, 0.6)).unwrap();
     let gain = claim(&summary, "browsers.gain");
-    assert_eq!((gain.n, gain.verdict), (5, Verdict::Holds), "{gain:?}");
+    assert_eq!((gain.n, gain.verdict), (10, Verdict::Holds), "{gain:?}");
     // These fetch far less than the link carries: the laboratory cannot agree.
     let rate = claim(&summary, "browsers.minerva.rate");
-    assert_eq!((rate.n, rate.verdict), (5, Verdict::Fails), "{rate:?}");
+    assert_eq!((rate.n, rate.verdict), (10, Verdict::Fails), "{rate:?}");
+    assert!(rate.ci95.is_some_and(|[lo, _]| lo > 10.0), "{rate:?}");
     assert!(outcome.failed >= 1);
 
-    let (outcome, summary) = Folder::new("void").report(&rounds(0.9)).unwrap();
+    let (outcome, summary) = Folder::new("few").report(&rounds(5, 0.6)).unwrap();
+    for id in ["browsers.gain", "browsers.minerva.rate", "browsers.minerva.quality"] {
+        let claim = claim(&summary, id);
+        assert_eq!((claim.n, claim.verdict), (5, Verdict::Undecided), "{claim:?}");
+        assert_eq!(claim.reason, "5 of at least 10 rounds that decide");
+    }
+    assert_eq!(outcome.failed, 0);
+
+    let (outcome, summary) = Folder::new("void").report(&rounds(5, 0.9)).unwrap();
     for claim in &summary.claims {
         assert_eq!((claim.n, claim.verdict), (0, Verdict::Reported), "{claim:?}");
         assert!(claim.reason.contains("85 %"), "{claim:?}");

@@ -1,10 +1,12 @@
 //! The claims about browsers, and whether what they measured bears them out.
 //!
-//! - **Prediction**: under Minerva, with our MPC in all players, the laboratory's mean quality of
-//!   each player is within 5 points of what its browser saw, and its mean rate within 10 %; means
-//!   over the runs.
+//! - **Prediction**: under Minerva, with our MPC in all players, the laboratory's quality of each
+//!   player is within 5 points of what its browser saw, and its rate within 10 %: the 95 % interval
+//!   of the mean over rounds, of the difference or of the logarithm of the ratio.
 //! - **Gain**: the worst player's QoE under Minerva is above that under plain Cubic: the 95 %
 //!   interval of the differences, round by round, is above 0.
+//!
+//! As for all claims, fewer than ten rounds decide nothing.
 //!
 //! A run that used more than 85 % of the machine's processors is void: its browsers waited for
 //! the machine and not for the link. Without a run that is not there is no verdict.
@@ -12,7 +14,7 @@
 use airlane_abr::PlayerModel;
 use airlane_base::Time;
 use airlane_media::Metric;
-use airlane_quality::stats;
+use airlane_quality::{MIN_CLUSTERS, stats};
 use airlane_report::model::Bound;
 
 use super::super::{NAME, Output, metric_unit};
@@ -98,6 +100,50 @@ pub(super) fn claims(record: &Record, runs: &[Judged], content: &str) -> Vec<Cla
     claims
 }
 
+/// How far the laboratory is off in a figure of a player, with its 95 % interval.
+#[derive(Clone, Copy, Debug)]
+struct Off {
+    measured: f64,
+    ci95: Option<[f64; 2]>,
+}
+
+impl Off {
+    /// The mean of the laboratory's runs against each round that counts; `None` without one, or if
+    /// one has no figure.
+    fn of(
+        runs: &[Judged],
+        scheme: Scheme,
+        player: usize,
+        (name, predicted): (&str, &Predicted),
+    ) -> Option<Self> {
+        let lab = mean(runs, (Side::Laboratory, scheme), player, predicted.of)?;
+        let is_round = |r: &&Judged| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme);
+        let off = runs.iter().filter(is_round).map(|run| {
+            let seen = (predicted.of)(run.players.get(player)?)?;
+            Some((predicted.difference)(lab, seen))
+        });
+        let rounds = Samples(vec![off.collect::<Option<Vec<f64>>>()?]);
+        let told = |difference: f64| (predicted.told)(difference).abs();
+        let measured = told(rounds.mean()?);
+        // Of the size of what may have either sign.
+        let ci95 = rounds.ci95(name).map(|of| {
+            let (a, b) = (told(of.lo), told(of.hi));
+            if of.contains(0.0) { [0.0, a.max(b)] } else { [a.min(b), a.max(b)] }
+        });
+        let decides = rounds.units() >= MIN_CLUSTERS;
+        Some(Self { measured, ci95: ci95.filter(|_| decides) })
+    }
+
+    /// Whether it is within `bound`.
+    fn verdict(self, bound: f64) -> Verdict {
+        match self.ci95 {
+            Some([_, hi]) if hi <= bound => Verdict::Holds,
+            Some([lo, _]) if lo > bound => Verdict::Fails,
+            _ => Verdict::Undecided,
+        }
+    }
+}
+
 /// The mean of a figure of a player over the runs that count.
 fn mean(
     runs: &[Judged],
@@ -114,9 +160,12 @@ fn mean(
 struct Predicted {
     figure: &'static str,
     of: fn(&Seen) -> Option<f64>,
-    /// How far off a prediction is, from what was predicted and what was seen.
-    off: fn(f64, f64) -> f64,
-    /// Unit of that; `None`: the one of the content's quality metric.
+    /// How far off a prediction is, from what was predicted and what was seen, on the scale on which
+    /// rounds are averaged.
+    difference: fn(f64, f64) -> f64,
+    /// The same in the unit in which it is told.
+    told: fn(f64) -> f64,
+    /// That unit; `None`: the one of the content's quality metric.
     unit: Option<Unit>,
     /// How far off it may be.
     within: f64,
@@ -128,7 +177,8 @@ const PREDICTED: [Predicted; 2] = [
     Predicted {
         figure: "quality",
         of: |p| p.quality,
-        off: |lab, seen| (lab - seen).abs(),
+        difference: |lab, seen| lab - seen,
+        told: |points| points,
         unit: None,
         within: QUALITY_WITHIN,
         words: |points| format!("{points:.1}"),
@@ -136,7 +186,8 @@ const PREDICTED: [Predicted; 2] = [
     Predicted {
         figure: "rate",
         of: |p| p.rate_bps,
-        off: |lab, seen| 100.0 * (lab / seen - 1.0).abs(),
+        difference: |lab, seen| (lab / seen).ln(),
+        told: |log| 100.0 * (log.exp() - 1.0),
         unit: Some(Unit::PERCENT),
         within: RATE_WITHIN,
         words: words::mbps,
@@ -157,9 +208,8 @@ fn prediction(
     let judged = own_rule && vmaf && scheme == Scheme::Minerva;
     let n =
         runs.iter().filter(|r| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme)).count();
-    let verdict = |measured: Option<f64>, bound: f64| match measured.map(|m| m <= bound) {
-        Some(true) if judged => Verdict::Holds,
-        Some(false) if judged => Verdict::Fails,
+    let verdict = |off: Option<Off>, bound: f64| match off {
+        Some(off) if judged => off.verdict(bound),
         _ => Verdict::Reported,
     };
     let who = if scheme == Scheme::Minerva { "minerva" } else { "cubic" };
@@ -170,7 +220,8 @@ fn prediction(
         let checks = (0..players.len()).map(|i| {
             let of = |side| mean(runs, (side, scheme), i, predicted.of);
             let pair = of(Side::Laboratory).zip(of(Side::Browsers));
-            let measured = pair.map(|(lab, seen)| (predicted.off)(lab, seen));
+            let off =
+                Off::of(runs, scheme, i, (&format!("browsers.{who}.{figure}.{i}"), predicted));
             let title = &players[i].title;
             CheckEntry {
                 metric: match pair {
@@ -187,15 +238,22 @@ fn prediction(
                 rule: format!("at most {within} {unit} apart"),
                 bound: within,
                 above: false,
-                measured,
-                ci95: None,
+                measured: off.map(|off| off.measured),
+                ci95: off.and_then(|off| off.ci95),
                 n: n as u64,
-                verdict: verdict(measured, within),
+                verdict: verdict(off, within),
             }
         });
         let checks: Vec<CheckEntry> = checks.collect();
-        let all: Option<Vec<f64>> = checks.iter().map(|c| c.measured).collect();
-        let measured = all.and_then(|all| all.into_iter().max_by(f64::total_cmp));
+        let is_whole = checks.iter().all(|c| c.measured.is_some());
+        let furthest = |a: &&CheckEntry, b: &&CheckEntry| {
+            a.measured.unwrap_or(f64::NAN).total_cmp(&b.measured.unwrap_or(f64::NAN))
+        };
+        let worst = checks.iter().max_by(furthest).filter(|_| is_whole);
+        let any = |verdict| checks.iter().any(|c| c.verdict == verdict);
+        // Every player has to be within the bound.
+        let of_all =
+            [Verdict::Fails, Verdict::Undecided, Verdict::Holds].into_iter().find(|v| any(*v));
         ClaimEntry {
             id: format!("browsers.{who}.{figure}"),
             content: content.to_owned(),
@@ -205,14 +263,12 @@ fn prediction(
                 named(Side::Browsers, scheme)
             ),
             paper: PaperValue::Text(format!("within {within} {unit}")),
-            measured,
+            measured: worst.and_then(|c| c.measured),
             unit: unit.to_owned(),
             n: n as u64,
-            ci95: None,
-            rule: format!(
-                "greatest difference of a player at most {within} {unit}, means over runs"
-            ),
-            verdict: verdict(measured, within),
+            ci95: worst.and_then(|c| c.ci95),
+            rule: format!("every player's 95 % interval over rounds within {within} {unit}"),
+            verdict: of_all.filter(|_| is_whole).unwrap_or(Verdict::Reported),
             reason: reason(n, own_rule, vmaf),
             stream: String::new(),
             checks,
@@ -252,8 +308,14 @@ fn reason(n: usize, own_rule: bool, vmaf: bool) -> String {
             "players choose by dash.js's own rules, which the laboratory has not".to_owned()
         }
         (_, _, false) => "the bound is in points of VMAF, which the titles lack".to_owned(),
+        (n, ..) if n < MIN_CLUSTERS => few(n),
         _ => String::new(),
     }
+}
+
+/// Why so few rounds decide nothing.
+fn few(n: usize) -> String {
+    format!("{n} of at least {MIN_CLUSTERS} rounds that decide")
 }
 
 /// Minerva against plain Cubic, round by round.
@@ -273,6 +335,7 @@ fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> Clai
     let measured = samples.mean();
     let ci95 = samples.ci95("browsers.gain").map(|i| [i.lo, i.hi]);
     let verdict = match ci95 {
+        Some(_) if n < MIN_CLUSTERS => Verdict::Undecided,
         Some([lo, _]) if lo > 0.0 => Verdict::Holds,
         Some([_, hi]) if hi <= 0.0 => Verdict::Fails,
         Some(_) => Verdict::Undecided,
@@ -293,7 +356,7 @@ fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> Clai
         ci95,
         rule: "the 95 % interval over pairs of runs above 0".to_owned(),
         verdict,
-        reason: if n == 0 { reason(0, true, true) } else { String::new() },
+        reason: reason(n, true, true),
         stream: String::new(),
         checks: Vec::new(),
         chart: Vec::new(),
