@@ -11,6 +11,7 @@ mod demo;
 pub mod diff;
 mod journal;
 mod leave;
+pub mod record;
 mod registry;
 pub mod reporting;
 pub mod reproduce;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use airlane_sim::Common;
 
+use crate::record::RecordRequest;
+
 /// Run a scenario.
 pub struct RunRequest<'a> {
     /// What every command is given.
@@ -46,6 +48,8 @@ pub struct ReproduceRequest<'a> {
     pub only: Vec<String>,
     /// Forget what earlier starts in the same folder finished.
     pub fresh: bool,
+    /// Where the verdicts are recorded beside, if anywhere.
+    pub record: Option<RecordRequest>,
 }
 
 /// Make a report of results.

@@ -110,6 +110,12 @@ pub(crate) struct ReproduceArgs {
     /// Run everything anew instead of taking over what the folder's journal has
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Add the verdicts to this record too; those that it has stay there as earlier ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Why claims of the record are measured again
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    pub(crate) reason: Option<String>,
     #[command(flatten)]
     pub(crate) worlds: Worlds,
 }

@@ -1,5 +1,6 @@
 //! The verbs that run the laboratory, and those that describe its content.
 
+use airlane_judge::record::RecordRequest;
 use airlane_judge::request::{
     DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest, SweepRequest,
 };
@@ -40,7 +41,8 @@ pub(super) fn sweep(args: SweepArgs, clock: Clock) -> Result<u8, CommandError> {
 pub(super) fn reproduce(args: ReproduceArgs, clock: Clock) -> Result<u8, CommandError> {
     with_worlds(args.worlds, clock, |common| {
         let (system, quick, only, fresh) = (args.system, args.quick, args.only, args.fresh);
-        airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only, fresh })
+        let record = args.record.map(|file| RecordRequest { file, reason: args.reason });
+        airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only, fresh, record })
     })
 }
 

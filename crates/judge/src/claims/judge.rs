@@ -151,14 +151,21 @@ impl Judge<'_> {
             Err(reason) => return self.failed(reason),
         };
         let told = Told { metric: &of.to_string(), unit };
+        let bounds = bounds.iter().map(|bound| bound.scaled(factor)).collect::<Vec<_>>();
+        let mut why = estimate.why_no_interval();
+        if !why.is_empty() {
+            // Few draws decide nothing, and yet point somewhere.
+            let holds = bounds.iter().all(|bound| bound.is_met_by(estimate.value));
+            why += &format!("; {of} points to {}", if holds { "holds" } else { "fails" });
+        }
         let mut checks = Vec::new();
-        for bound in bounds.iter().map(|bound| bound.scaled(factor)) {
+        for bound in bounds {
             checks.push(told.check("", condition_text(bound.at, bound.above), estimate, bound));
             checks.extend(told.cell_checks(&in_cells, bound));
         }
         Judged {
             verdict: verdict_of(&checks),
-            reason: reason_of(estimate.why_no_interval(), &checks),
+            reason: reason_of(why, &checks),
             checks,
             ..self.without_conditions(unit, estimate)
         }
@@ -272,6 +279,12 @@ impl Judge<'_> {
 }
 
 impl Bound {
+    /// Whether a figure is on its good side.
+    fn is_met_by(self, value: f64) -> bool {
+        let above = if self.above { value - self.at } else { self.at - value };
+        above > 0.0 || (above == 0.0 && !self.excluded)
+    }
+
     /// The same in another unit, without the last bits that come of the factor.
     fn scaled(self, factor: f64) -> Self {
         Self { at: (1e9 * factor * self.at).round() / 1e9, ..self }
@@ -363,7 +376,7 @@ fn reason_of(mut reason: String, checks: &[CheckEntry]) -> String {
 /// Several rules as one; the first has the headline figure.
 fn all_rules(parts: Vec<Judged>) -> Judged {
     let mut reasons: Vec<&str> = Vec::new();
-    for reason in parts.iter().map(|p| p.reason.as_str()) {
+    for reason in parts.iter().flat_map(|p| p.reason.split("; ")) {
         if !reason.is_empty() && !reasons.contains(&reason) {
             reasons.push(reason);
         }

@@ -263,7 +263,7 @@ mod tests {
 
     fn record(value: f64) -> RunResult {
         let mut actor = ActorResult { name: "v1".to_owned(), ..ActorResult::default() };
-        actor.figures.add("qoe", "points", Some(value));
+        actor.figures.add("qoe", airlane_sim::workload::Unit::POINTS, Some(value));
         let packet_hash = Some("0a".to_owned());
         RunResult { packet_hash, virtual_s: 8.0, actors: vec![actor], ..RunResult::default() }
     }

@@ -34,7 +34,7 @@ mod page;
 mod split;
 mod terminal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
@@ -89,6 +89,14 @@ pub fn reproduce_sets(
         experiments.add(set, claim, purpose, common)?;
     }
     experiments.refuse_unused(&common.traces)?;
+    if let Some(record) = &request.record {
+        if request.quick {
+            let found = "a record of a quick run";
+            let expected = "expected a run without --quick: quick runs are no verdicts";
+            return Err(InputError::new(found, expected).at_key("--record").into());
+        }
+        record.check(claims.iter().map(|(_, claim)| claim.id.as_str()))?;
+    }
     common.captures.prepare()?;
     // The journal's lock first: the results of a command that still runs are left alone.
     let folder = OutFolder::prove(&common.out)?;
@@ -119,7 +127,11 @@ pub fn reproduce_sets(
                 add_statistics_rows(&mut summary, experiment, experiment.name(), &own);
             }
         }
-        let entry = judge_claim(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
+        let mut entry = judge_claim(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
+        if request.quick && !stopped && entry.measured.is_none() {
+            // The few draws of a quick run may have nothing to measure, as mixes without a gap.
+            entry.verdict = Verdict::Undecided;
+        }
         summary.claims.push(entry);
     }
     summary.count_verdicts();
@@ -131,6 +143,9 @@ pub fn reproduce_sets(
     let report = page::report(&summary, &findings, &worlds, &verdict, request);
     let course = RunCounts { planned, finished, reused, stopped };
     write(&folder, common, &summary, report, course)?;
+    if let Some(record) = request.record.as_ref().filter(|_| !stopped) {
+        record.write(&summary, &data(&experiments, common))?;
+    }
     let mut line = vec![verdict];
     line.extend(JournalKind::Reproduce.remarks(course, damaged));
     line.push(format!("Report: {}", folder.path("report.html").display()));
@@ -154,6 +169,18 @@ pub fn planned_runs(sets: &[ClaimSet], request: &ReproduceRequest<'_>) -> Result
         experiments.add(set, claim, purpose, &request.common)?;
     }
     Ok(experiments.worlds.len())
+}
+
+/// What claims were measured on, for records: content and traces of the command line.
+fn data(experiments: &Experiments<'_>, common: &Common<'_>) -> Vec<String> {
+    let plans = experiments.list.iter().map(|experiment| &experiment.plan);
+    let content = plans.flat_map(|plan| plan.draws.iter()).filter_map(|draws| draws.content());
+    let traces = common.traces.iter().map(|trace| {
+        let file = trace.path.file_name().unwrap_or_default().to_string_lossy();
+        format!("trace {file}")
+    });
+    let all: BTreeSet<String> = content.chain(traces).collect();
+    all.into_iter().collect()
 }
 
 /// The claims that `only` names (all if it is empty), each with its set.

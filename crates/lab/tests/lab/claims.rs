@@ -258,7 +258,7 @@ fn what_was_left_out_is_not_held_and_nine_draws_decide_nothing() {
     };
     let (one, nine, ten) = (few(1), few(9), few(10));
     assert_eq!((one.verdict, one.n, one.ci95), (Verdict::Undecided, 1, None));
-    assert_eq!(one.reason, "1 draw, of at least 10 that decide");
+    assert_eq!(one.reason, "1 draw, of at least 10 that decide; gain points to holds");
     assert_eq!((nine.verdict, nine.ci95), (Verdict::Undecided, None));
     assert_eq!((ten.verdict, ten.reason.as_str()), (Verdict::Holds, ""));
 }
@@ -328,7 +328,7 @@ fn draws_on_one_window_of_a_recording_are_one_and_each_recording_is_shown() {
     let six: Vec<_> = (0..15).map(|i| ("a", i % 6, 5.0 + 0.1 * i as f64)).collect();
     let judged = judged_by(&claim(rule), &on_windows(&six), 1);
     assert_eq!((judged.n, judged.verdict), (6, Verdict::Undecided));
-    assert_eq!(judged.reason, "6 draws, of at least 10 that decide");
+    assert_eq!(judged.reason, "6 draws, of at least 10 that decide; gain points to holds");
     // Two recordings are strata, each with a line of its own.
     let two = |of_b: f64| -> Vec<(&str, u64, f64)> {
         let a = (0..11).map(|i| ("a", i, 5.0 + 0.1 * i as f64));

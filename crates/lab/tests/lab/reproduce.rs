@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use airlane_base::Seed;
 use airlane_judge::claims::ClaimSet;
+use airlane_judge::record::RecordRequest;
 use airlane_judge::reproduce::reproduce_sets;
 use airlane_judge::request::{Outcome, ReproduceRequest};
 use airlane_judge::summary::{ClaimEntry, Summary, Verdict};
@@ -127,7 +128,14 @@ fn request(folder: &Folder) -> ReproduceRequest<'_> {
         content: Some(folder.0.join("made-up")),
         ..Common::default()
     };
-    ReproduceRequest { common, system: "x".to_owned(), quick: false, only: vec![], fresh: false }
+    ReproduceRequest {
+        common,
+        system: "x".to_owned(),
+        quick: false,
+        only: vec![],
+        fresh: false,
+        record: None,
+    }
 }
 
 fn info(out: &Path) -> RunInfo {
@@ -136,6 +144,46 @@ fn info(out: &Path) -> RunInfo {
 
 fn summary(out: &Path) -> Summary {
     serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_record_keeps_verdicts_with_what_they_are_of_and_those_before() {
+    let folder = Folder::new("record");
+    let file = folder.0.join("verdicts.json");
+    let set =
+        || [ClaimSet::from_text(airlane_lab::registry(), CLAIMS, Path::new("x.toml")).unwrap()];
+    let run = |only: &str, reason: Option<&str>| {
+        let mut request = request(&folder);
+        request.only = vec![only.to_owned()];
+        request.record =
+            Some(RecordRequest { file: file.clone(), reason: reason.map(str::to_owned) });
+        reproduce_sets(&set(), &request)
+    };
+    run("x.gain", None).unwrap();
+    let read = || serde_json::from_slice::<serde_json::Value>(&fs::read(&file).unwrap()).unwrap();
+    let first = read();
+    let claim = &first["claims"][0];
+    assert_eq!((&claim["id"], &claim["commit"]), (&"x.gain".into(), &airlane_sim::COMMIT.into()));
+    assert!(claim["stream"].as_str().unwrap().contains('/'), "{claim}");
+    assert!(claim["data"][0].as_str().unwrap().contains("made-up"), "{claim}");
+    assert_eq!(claim["packet_hashes"].as_object().unwrap().len(), 2, "a run of each scheme");
+    // A second claim comes beside it.
+    run("x.turned", None).unwrap();
+    assert_eq!(read()["claims"].as_array().unwrap().len(), 2);
+    // What is recorded is not replaced without a reason, and is told before anything runs.
+    let error = run("x.gain", None).unwrap_err().to_string();
+    assert!(error.contains("x.gain is recorded already; expected --reason TEXT"), "{error}");
+    run("x.gain", Some("the player's start was mended")).unwrap();
+    let again = read();
+    let earlier = &again["claims"][0]["earlier"];
+    assert_eq!(earlier.as_array().unwrap().len(), 1);
+    assert_eq!(earlier[0]["measured_again_because"], "the player's start was mended");
+    assert_eq!(earlier[0]["measured"], claim["measured"]);
+    let mut quick = request(&folder);
+    quick.quick = true;
+    quick.record = Some(RecordRequest { file, reason: None });
+    let error = reproduce_sets(&set(), &quick).unwrap_err().to_string();
+    assert!(error.starts_with("--record: a record of a quick run"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,162 @@
+//! Records of verdicts: what a command measured of claims, kept with the commit, the data and the
+//! draws that it is of, and with the verdicts before it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use airlane_base::InputError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::summary::{ClaimEntry, Judgement, RunEntry, Summary};
+
+/// Where verdicts are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordRequest {
+    /// The file; it is made, or its claims that were measured again are replaced.
+    pub file: PathBuf,
+    /// Why claims that the file has were measured again.
+    pub reason: Option<String>,
+}
+
+/// A file of verdicts: `claims/verdicts/SYSTEM-CONTENT.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    schema: u32,
+    /// Statistics over all draws, for tables.
+    rows: Vec<Value>,
+    /// Claims as in `summary.json`, each with `commit`, `data`, `packet_hashes` and `earlier`.
+    claims: Vec<Map<String, Value>>,
+    judgement: Value,
+}
+
+/// What of a claim that is measured again stays in its record.
+const KEPT: [&str; 8] = ["commit", "stream", "measured", "ci95", "unit", "n", "rule", "verdict"];
+
+impl RecordRequest {
+    /// Refuses, before anything runs, a file that is none of verdicts, and claims that it has if
+    /// there is no reason to measure them again.
+    ///
+    /// # Errors
+    /// With the file.
+    pub fn check<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Result<(), InputError> {
+        let record = read(&self.file)?;
+        let known = |id: &&str| record.claims.iter().any(|claim| id_of(claim) == *id);
+        match ids.into_iter().find(known) {
+            Some(id) if self.reason.is_none() => {
+                let found = format!("{id} is recorded already");
+                let expected = "expected --reason TEXT: why it is measured again";
+                Err(InputError::new(found, expected).at_file(&self.file))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the claims of a summary whose runs all finished. `data` says what they were measured
+    /// on.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub fn write(&self, summary: &Summary, data: &[String]) -> Result<(), InputError> {
+        let mut record = read(&self.file)?;
+        for entry in &summary.claims {
+            let before = record.claims.iter().position(|claim| id_of(claim) == entry.id);
+            let before = before.map(|at| record.claims.remove(at));
+            record.claims.push(self.claim(entry, before, summary, data)?);
+        }
+        record.claims.sort_by(|a, b| id_of(a).cmp(id_of(b)));
+        let is_replaced = |row: &Value| {
+            let experiment = row["experiment"].as_str().unwrap_or_default();
+            let id = experiment.split('/').next().unwrap_or_default();
+            summary.claims.iter().any(|claim| claim.id == id)
+        };
+        record.rows.retain(|row| !is_replaced(row));
+        let statistics = summary.rows.iter().filter(|row| row.case == "all");
+        record.rows.extend(statistics.map(|row| json!(row)));
+        record.judgement = json!(self.judgement(&record));
+        let text = serde_json::to_string_pretty(&record).expect("numbers and texts") + "\n";
+        let refused = |e| InputError::io(&self.file, "write the record of verdicts", &e);
+        // Whole or not at all.
+        let part = self.file.with_extension("json.part");
+        fs::write(&part, text).map_err(refused)?;
+        fs::rename(&part, &self.file).map_err(refused)
+    }
+
+    fn claim(
+        &self,
+        entry: &ClaimEntry,
+        before: Option<Map<String, Value>>,
+        summary: &Summary,
+        data: &[String],
+    ) -> Result<Map<String, Value>, InputError> {
+        let Value::Object(mut claim) = json!(entry) else { unreachable!("a struct is an object") };
+        claim.insert("commit".to_owned(), json!(summary.commit));
+        claim.insert("data".to_owned(), json!(data));
+        claim.insert("packet_hashes".to_owned(), json!(hashes(summary, &entry.id)));
+        if let Some(mut before) = before {
+            let mut earlier = match before.remove("earlier") {
+                Some(Value::Array(earlier)) => earlier,
+                _ => Vec::new(),
+            };
+            before.retain(|key, _| KEPT.contains(&key.as_str()));
+            before.insert("measured_again_because".to_owned(), json!(self.reason));
+            earlier.push(Value::Object(before));
+            claim.insert("earlier".to_owned(), Value::Array(earlier));
+        }
+        Ok(claim)
+    }
+
+    /// How many verdicts the record has, those before included: each may be false by chance.
+    fn judgement(&self, record: &Record) -> Option<Judgement> {
+        let mut all = Summary::new("", Vec::new());
+        for claim in &record.claims {
+            let mut plain = claim.clone();
+            for key in ["commit", "data", "packet_hashes", "earlier"] {
+                plain.remove(key);
+            }
+            all.claims.extend(serde_json::from_value::<ClaimEntry>(Value::Object(plain)).ok());
+        }
+        all.count_verdicts();
+        all.judgement
+    }
+}
+
+/// The packet hash of the first run of a claim under each scheme: a record is stale where one of
+/// them changes.
+fn hashes<'a>(summary: &'a Summary, id: &str) -> BTreeMap<&'a str, &'a str> {
+    let is_of = |run: &&RunEntry| run.experiment.split('/').next() == Some(id);
+    let mut first = BTreeMap::new();
+    for run in summary.runs.iter().filter(is_of) {
+        let hash = run.packet_hash.as_deref().unwrap_or_default();
+        first.entry(run.scheme.as_str()).or_insert(hash);
+    }
+    first
+}
+
+fn id_of(claim: &Map<String, Value>) -> &str {
+    claim.get("id").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The record in a file; an empty one if there is no such file.
+fn read(file: &Path) -> Result<Record, InputError> {
+    let schema = crate::summary::SCHEMA;
+    let text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let (rows, claims) = (Vec::new(), Vec::new());
+            return Ok(Record { schema, rows, claims, judgement: Value::Null });
+        }
+        Err(e) => return Err(InputError::io(file, "read the record of verdicts", &e)),
+    };
+    let record: Record = serde_json::from_str(&text).map_err(|e| {
+        InputError::new(e.to_string(), "expected a record of verdicts, or no such file")
+            .at_file(file)
+            .at_line(e.line())
+    })?;
+    if record.schema == schema {
+        return Ok(record);
+    }
+    let found = format!("schema {}", record.schema);
+    Err(InputError::new(found, format!("expected {schema}")).at_file(file).at_key("schema"))
+}
