@@ -146,6 +146,53 @@ fn summary(out: &Path) -> Summary {
     serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap()
 }
 
+/// What a unit says is what stands in `summary.json` and on the page: a rate that is judged beside a share
+/// is told as a rate.
+#[test]
+fn units_go_through_the_summary_and_the_page() {
+    let folder = Folder::new("units");
+    let claim = "[[claim]]\nid = \"x.units\"\nsource = \"here\"\nstatement = \"A rate and a share.\"\n\
+                 paper = { value = 1.5 }\nunit = \"Mbit/s of each\"\nstatistic = \"Means.\"\n\
+                 rule_text = \"some\"\nrule = { kind = \"all\", of = [\
+                 { kind = \"above\", of = \"mean_rate_bps\", bound = 0.1e6 }, \
+                 { kind = \"above\", of = \"link_utilisation\", bound = 0.2 }] }\n\
+                 compare = [\"cubic\"]\nmixes = \"u\"\n\
+                 full = { pairs = 2, seeds = 1 }\nquick = { pairs = 1, seeds = 1 }\n";
+    let text = format!("{CLAIMS}\n{claim}");
+    let (outcome, out) = reproduce(&folder, &text, |r| r.only = vec!["x.units".to_owned()]);
+    outcome.unwrap();
+    let s = summary(&out);
+    let entry = &s.claims[0];
+    let row = |metric: &str| {
+        let is = |r: &&airlane_judge::summary::Row| r.case == "all" && r.metric == metric;
+        s.rows.iter().find(is).unwrap()
+    };
+    let rate = row("mean_rate_bps");
+    assert_eq!(rate.unit, "bit/s");
+    assert!((entry.measured.unwrap() - 1e-6 * rate.value).abs() < 1e-9, "{entry:?}");
+    assert_eq!(entry.unit, "Mbit/s of each");
+    let of = |i: usize| (entry.checks[i].unit.as_str(), entry.checks[i].bound);
+    assert_eq!((of(0), of(1)), (("Mbit/s", 0.1), ("", 0.2)));
+    let report = fs::read(out.join("report.json.gz")).unwrap();
+    let report = Report::from_json(&report).unwrap();
+    let shown = &report.claims[0];
+    assert_eq!((shown.unit.as_str(), shown.measured), ("Mbit/s of each", entry.measured));
+    assert_eq!(shown.also[0].unit, "Mbit/s");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    let told = format!("{:.2}\u{a0}Mbit/s of each", entry.measured.unwrap());
+    assert!(page.contains(&told), "{told}");
+
+    // A unit that is none of what is measured is refused before anything runs.
+    let bad = text.replace("Mbit/s of each", "share of the link");
+    let (outcome, _) = reproduce(&folder, &bad, |r| r.only = vec!["x.units".to_owned()]);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("x.units.unit: \"share of the link\""), "{error}");
+    assert!(
+        error.contains("expected a unit of what is measured, which is in \"bit/s\""),
+        "{error}"
+    );
+}
+
 #[test]
 fn a_record_keeps_verdicts_with_what_they_are_of_and_those_before() {
     let folder = Folder::new("record");
