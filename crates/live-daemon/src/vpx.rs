@@ -17,8 +17,9 @@ use super::encoder::{EncoderFactory, EncoderPermit, LayerEncoder};
 
 /// How little time an encoder takes, as libvpx has it: what `airlane pack --speed fast` asks for.
 const SPEED: u32 = 8;
-/// An encoder whose rate changes by more than this factor begins anew: libvpx takes up to two GoPs to
-/// follow, and half a second of too much fills a queue.
+/// An encoder whose rate falls by more than this factor begins anew: libvpx takes up to two GoPs to
+/// follow, and half a second of too much fills a queue. It follows a rate that rises at once, where a new
+/// encoder takes longer to begin and several GoPs to reach the rate.
 const FOLLOWED: f64 = 0.75;
 
 /// Encoders of libvpx, each on a thread of its own.
@@ -158,7 +159,6 @@ struct Encoding {
 impl Encoding {
     /// Whether it follows soon enough if its rate becomes `kbps`.
     fn follows(&self, kbps: u32) -> bool {
-        let (now, then) = (f64::from(self.kbps), f64::from(kbps));
-        then >= FOLLOWED * now && now >= FOLLOWED * then
+        f64::from(kbps) >= FOLLOWED * f64::from(self.kbps)
     }
 }
