@@ -1,7 +1,7 @@
 //! One connection to a server, whatever it speaks.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::CertificateError;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -59,16 +59,24 @@ pub(super) enum Connection {
     Http1(Arc<Mutex<Sender1>>),
 }
 
-impl Connection {
+/// What a client opens its connections with.
+pub(super) struct Connector<'a> {
+    pub(super) runtime: &'a RuntimeHandle,
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) trust: &'a Trust,
+    pub(super) speak: Speak,
+    /// The local address of TCP connections; `None`: the system's choice.
+    pub(super) source: Option<IpAddr>,
+}
+
+impl Connector<'_> {
     /// Connects to the server of `url`, which is at one of `addresses`; none: where the system says
     /// that its name is.
     pub(super) async fn open(
-        runtime: &RuntimeHandle,
-        endpoint: &Endpoint,
-        trust: &Trust,
-        speak: Speak,
-        (url, addresses): (&Url, &[SocketAddr]),
-    ) -> Result<Self, Refusal> {
+        &self,
+        url: &Url,
+        addresses: &[SocketAddr],
+    ) -> Result<Connection, Refusal> {
         let addresses = match addresses {
             [] => interleave(
                 tokio::net::lookup_host((url.host(), url.port()))
@@ -77,21 +85,54 @@ impl Connection {
             ),
             known => interleave(known.iter().copied()),
         };
-        if url.is_tls() && matches!(speak, Speak::Best | Speak::Http3) {
-            let attempt = race(runtime, &addresses, |at| http3(endpoint, at, url));
+        if url.is_tls() && matches!(self.speak, Speak::Best | Speak::Http3) {
+            let attempt = race(self.runtime, &addresses, |at| http3(self.endpoint, at, url));
             let refusal = match timeout(HEAD_START, attempt).await {
                 Ok(Ok(connection)) => return Ok(connection),
                 Ok(Err(refusals)) => Refusal::of(refusals, url),
                 Err(_) => Refusal::Other("it does not answer over QUIC".to_owned()),
             };
-            if speak == Speak::Http3 {
+            if self.speak == Speak::Http3 {
                 return Err(refusal);
             }
         }
-        let attempt = race(runtime, &addresses, |at| tcp(runtime, trust, speak, at, url));
+        let attempt = race(self.runtime, &addresses, |at| self.tcp(at, url));
         attempt.await.map_err(|refusals| Refusal::of(refusals, url))
     }
 
+    async fn tcp(&self, address: SocketAddr, url: &Url) -> Result<Connection, Refusal> {
+        let text = |e: &dyn std::fmt::Display| Refusal::Other(e.to_string());
+        let stream = self.tcp_stream(address).await.map_err(|e| text(&e))?;
+        stream.set_nodelay(true).map_err(|e| text(&e))?;
+        if !url.is_tls() {
+            return over(self.runtime, TokioIo::new(stream), false).await;
+        }
+        let alpn: &[Vec<u8>] = match self.speak {
+            Speak::Http1 => &[b"http/1.1".to_vec()],
+            _ => &[b"h2".to_vec(), b"http/1.1".to_vec()],
+        };
+        let config = self.trust.client_config(alpn).map_err(|e| text(&e))?;
+        let name = ServerName::try_from(url.host().to_owned()).map_err(|e| text(&e))?;
+        let connector = TlsConnector::from(Arc::new(config));
+        let stream = connector.connect(name, stream).await.map_err(|e| match tls_error(&e) {
+            Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+                Refusal::Untrusted(e.to_string())
+            }
+            _ => text(&e),
+        })?;
+        let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        over(self.runtime, TokioIo::new(stream), is_http2).await
+    }
+
+    async fn tcp_stream(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        let Some(source) = self.source else { return TcpStream::connect(address).await };
+        let socket = if source.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.bind((source, 0).into())?;
+        socket.connect(address).await
+    }
+}
+
+impl Connection {
     pub(super) fn is_closed(&self) -> bool {
         match self {
             Self::Http3(client) => client.connection().remote_addr().is_none(),
@@ -148,36 +189,6 @@ async fn http3(endpoint: &Endpoint, address: SocketAddr, url: &Url) -> Result<Co
     })?;
     let client = H3Client::connect(connection).await;
     client.map(Connection::Http3).map_err(|e| Refusal::Other(e.to_string()))
-}
-
-async fn tcp(
-    runtime: &RuntimeHandle,
-    trust: &Trust,
-    speak: Speak,
-    address: SocketAddr,
-    url: &Url,
-) -> Result<Connection, Refusal> {
-    let text = |e: &dyn std::fmt::Display| Refusal::Other(e.to_string());
-    let stream = TcpStream::connect(address).await.map_err(|e| text(&e))?;
-    stream.set_nodelay(true).map_err(|e| text(&e))?;
-    if !url.is_tls() {
-        return over(runtime, TokioIo::new(stream), false).await;
-    }
-    let alpn: &[Vec<u8>] = match speak {
-        Speak::Http1 => &[b"http/1.1".to_vec()],
-        _ => &[b"h2".to_vec(), b"http/1.1".to_vec()],
-    };
-    let config = trust.client_config(alpn).map_err(|e| text(&e))?;
-    let name = ServerName::try_from(url.host().to_owned()).map_err(|e| text(&e))?;
-    let connector = TlsConnector::from(Arc::new(config));
-    let stream = connector.connect(name, stream).await.map_err(|e| match tls_error(&e) {
-        Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
-            Refusal::Untrusted(e.to_string())
-        }
-        _ => text(&e),
-    })?;
-    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    over(runtime, TokioIo::new(stream), is_http2).await
 }
 
 /// What TLS says, if it is the reason.

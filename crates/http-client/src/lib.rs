@@ -15,7 +15,7 @@ mod url;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
-use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -35,7 +35,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 pub use self::answer::Answer;
-use self::connection::{Connection, Refusal};
+use self::connection::{Connection, Connector, Refusal};
 pub use self::url::Url;
 
 /// How long nothing may come before a request is given up.
@@ -114,6 +114,8 @@ pub struct Client {
     endpoint: Endpoint,
     trust: Trust,
     speak: Speak,
+    /// The local address of its connections; `None`: the system's choice.
+    source: Option<IpAddr>,
     /// Where hosts are, of which the system is not asked.
     addresses: BTreeMap<String, Vec<SocketAddr>>,
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
@@ -133,6 +135,20 @@ impl Client {
         Self::on_air(runtime, trust, speak, None)
     }
 
+    /// The same, whose connections come from the local address `source`.
+    ///
+    /// # Errors
+    /// If there is no socket for it at that address.
+    pub fn from_source(
+        runtime: RuntimeHandle,
+        trust: Trust,
+        speak: Speak,
+        source: IpAddr,
+    ) -> Result<Self, QuicError> {
+        let endpoint = Endpoint::client(&runtime, (source, 0).into(), transport(&trust))?;
+        Ok(Self { source: Some(source), ..Self::with_endpoint(runtime, endpoint, trust, speak) })
+    }
+
     /// The same, which reports what an agent of Cupid measures to servers that take it, over HTTP/3.
     ///
     /// # Errors
@@ -146,8 +162,26 @@ impl Client {
         let reports = Reports { source: air.map(AirAgent::report_source), sink: None };
         let config = TransportConfig { reports, ..transport(&trust) };
         let endpoint = Endpoint::client(&runtime, any_address(), config)?;
-        let (addresses, connections, sessions, unranged) = Default::default();
-        Ok(Self { runtime, endpoint, trust, speak, addresses, connections, sessions, unranged })
+        Ok(Self::with_endpoint(runtime, endpoint, trust, speak))
+    }
+
+    fn with_endpoint(
+        runtime: RuntimeHandle,
+        endpoint: Endpoint,
+        trust: Trust,
+        speak: Speak,
+    ) -> Self {
+        Self {
+            runtime,
+            endpoint,
+            trust,
+            speak,
+            source: None,
+            addresses: BTreeMap::new(),
+            connections: Mutex::default(),
+            sessions: parking_lot::Mutex::default(),
+            unranged: parking_lot::Mutex::default(),
+        }
     }
 
     /// The same, which takes `host` to be at these addresses and does not ask the system.
@@ -282,10 +316,14 @@ impl Client {
             return Ok(known.clone());
         }
         let known = self.addresses.get(url.host()).map_or(&[][..], Vec::as_slice);
-        let to = (url, known);
-        let connecting =
-            Connection::open(&self.runtime, &self.endpoint, &self.trust, self.speak, to);
-        let connection = match timeout(SILENCE, connecting).await {
+        let connector = Connector {
+            runtime: &self.runtime,
+            endpoint: &self.endpoint,
+            trust: &self.trust,
+            speak: self.speak,
+            source: self.source,
+        };
+        let connection = match timeout(SILENCE, connector.open(url, known)).await {
             Ok(result) => result,
             Err(_) => Err(Refusal::Other("it does not answer".to_owned())),
         };

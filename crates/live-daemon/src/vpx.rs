@@ -17,8 +17,14 @@ use super::encoder::{EncoderFactory, EncoderPermit, LayerEncoder};
 
 /// How little time an encoder takes, as libvpx has it: what `airlane pack --speed fast` asks for.
 const SPEED: u32 = 8;
-/// An encoder whose rate changes by more than this factor begins anew: libvpx takes up to two GoPs to
-/// follow, and half a second of too much fills a queue.
+/// That of an encoder that is late. It takes two thirds of the time, half of it for key frames, and costs
+/// up to 1 dB.
+const FAST_SPEED: u32 = 9;
+/// GoPs for which an encoder stays fast that has skipped a picture.
+const FAST_GOPS: u32 = 100;
+/// An encoder whose rate falls by more than this factor begins anew: libvpx takes up to two GoPs to
+/// follow, and half a second of too much fills a queue. It follows a rate that rises at once, where a new
+/// encoder takes longer to begin and several GoPs to reach the rate.
 const FOLLOWED: f64 = 0.75;
 
 /// Encoders of libvpx, each on a thread of its own.
@@ -34,7 +40,7 @@ impl VpxEncoders {
 
 impl EncoderFactory for VpxEncoders {
     fn check(&self, header: &Header) -> Result<(), VpxError> {
-        VpxEncoder::new(self.0.clone(), *header).begin(layer_kbps(1000)).map(drop)
+        VpxEncoder::new(self.0.clone(), *header).begin(layer_kbps(1000), SPEED).map(drop)
     }
 
     fn encoder(
@@ -91,15 +97,16 @@ pub struct VpxEncoder {
     library: Arc<Library>,
     header: Header,
     encoding: Option<Encoding>,
+    speed: SpeedControl,
 }
 
 impl VpxEncoder {
     /// One of such pictures, which begins with the first of them.
     pub fn new(library: Arc<Library>, header: Header) -> Self {
-        Self { library, header, encoding: None }
+        Self { library, header, encoding: None, speed: SpeedControl::default() }
     }
 
-    fn begin(&self, layer_kbps: [u32; LAYERS]) -> Result<Encoder, VpxError> {
+    fn begin(&self, layer_kbps: [u32; LAYERS], speed: u32) -> Result<Encoder, VpxError> {
         let settings = Settings {
             width: self.header.width,
             height: self.header.height,
@@ -108,7 +115,7 @@ impl VpxEncoder {
             // `LiveGops` says where.
             gop: 0,
             layer_kbps: layer_kbps.to_vec(),
-            speed: SPEED,
+            speed,
             is_full_range: self.header.is_full_range,
             shown_size: Some(self.header.shown_size())
                 .filter(|shown| *shown != (self.header.width, self.header.height)),
@@ -122,15 +129,17 @@ impl VpxEncoder {
     /// What libvpx says, if it cannot.
     pub fn encode(&mut self, picture: &[u8], order: &Order) -> Result<Vec<Bytes>, String> {
         let failed = |e: VpxError| e.to_string();
+        let speed = self.speed.of(order);
         if let Some(layer_kbps) = order.begins {
             let kbps = layer_kbps.iter().sum();
             match &mut self.encoding {
                 Some(old) if old.follows(kbps) => {
                     old.encoder.set_rates(&layer_kbps).map_err(failed)?;
+                    old.encoder.set_speed(speed).map_err(failed)?;
                     old.kbps = kbps;
                 }
                 _ => {
-                    let encoder = self.begin(layer_kbps).map_err(failed)?;
+                    let encoder = self.begin(layer_kbps, speed).map_err(failed)?;
                     self.encoding = Some(Encoding { encoder, kbps, first: order.at });
                 }
             }
@@ -158,7 +167,65 @@ struct Encoding {
 impl Encoding {
     /// Whether it follows soon enough if its rate becomes `kbps`.
     fn follows(&self, kbps: u32) -> bool {
-        let (now, then) = (f64::from(self.kbps), f64::from(kbps));
-        then >= FOLLOWED * now && now >= FOLLOWED * then
+        f64::from(kbps) >= FOLLOWED * f64::from(self.kbps)
+    }
+}
+
+/// Chooses the speed of an encoder for each GoP: the fast one for a while after a picture was skipped since
+/// the encoder was busy.
+#[derive(Debug, Default)]
+struct SpeedControl {
+    /// When the last picture is shown.
+    last: Option<u32>,
+    /// GoPs from the next on that are encoded fast.
+    fast_gops: u32,
+    is_fast: bool,
+}
+
+impl SpeedControl {
+    /// The speed for a picture.
+    fn of(&mut self, order: &Order) -> u32 {
+        if self.last.replace(order.at).is_some_and(|last| order.at > last + 1) {
+            self.fast_gops = FAST_GOPS;
+        }
+        if order.begins.is_some() {
+            self.is_fast = self.fast_gops > 0;
+            self.fast_gops = self.fast_gops.saturating_sub(1);
+        }
+        if self.is_fast { FAST_SPEED } else { SPEED }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOP: u32 = airlane_media::layers::GOP;
+
+    /// The speeds of pictures that are shown at these times.
+    fn speeds(control: &mut SpeedControl, at: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        let order =
+            |at| Order { frame: at, at, begins: at.is_multiple_of(GOP).then(|| layer_kbps(1000)) };
+        at.into_iter().map(|at| control.of(&order(at))).collect()
+    }
+
+    #[test]
+    fn an_encoder_that_skips_pictures_is_fast_for_a_while() {
+        let mut control = SpeedControl::default();
+        let slow = |speeds: Vec<u32>| speeds.into_iter().all(|speed| speed == SPEED);
+        let fast = |speeds: Vec<u32>| speeds.into_iter().all(|speed| speed == FAST_SPEED);
+        // A picture is skipped in the second GoP: it changes with the third.
+        assert!(slow(speeds(&mut control, (0..GOP).chain([10, 12, 13, 14, 15, 16, 17, 18, 19]))));
+        let end = (2 + FAST_GOPS) * GOP;
+        assert!(fast(speeds(&mut control, 2 * GOP..end)));
+        assert!(slow(speeds(&mut control, end..end + GOP)));
+        // One that is skipped at the end of a GoP counts for the next, and one meanwhile anew.
+        let next = end + GOP;
+        assert!(slow(speeds(&mut control, next..next + GOP - 1)));
+        let next = next + GOP;
+        assert!(fast(speeds(&mut control, (next..next + GOP).filter(|at| at % GOP != 7))));
+        let (next, end) = (next + GOP, next + (1 + FAST_GOPS) * GOP);
+        assert!(fast(speeds(&mut control, next..end)));
+        assert!(slow(speeds(&mut control, end..end + GOP)));
     }
 }

@@ -172,35 +172,15 @@ impl Encoder {
         config.ts_number_layers = 1;
         config.ts_rate_decimator[0] = 1;
         config.temporal_layering_mode = 0;
-        let speed = settings.speed as c_int;
-        let mut each = Layers {
-            max_quantizers: [0; ALL],
-            min_quantizers: [0; ALL],
-            scaling_factor_num: [0; ALL],
-            scaling_factor_den: [0; ALL],
-            speed_per_layer: [0; ALL],
-            rest: [0; 64],
-        };
         config.set_rates(&settings.layer_kbps);
-        for layer in 0..layers {
-            each.scaling_factor_num[layer] = 1;
-            each.scaling_factor_den[layer] = 1;
-            each.min_quantizers[layer] = FINEST as c_int;
-            each.max_quantizers[layer] = COARSEST as c_int;
-            each.speed_per_layer[layer] = speed;
-        }
         let mut context = Context::new();
         library.begin_encoder(&mut context, (&raw const *config).cast())?;
+        let speed = settings.speed;
         let mut encoder = Self { library: library.clone(), context, settings, config, frame: 0 };
         encoder.control(SET_SVC, 1, "setting layers up")?;
-        // SAFETY: the context was begun, and this control takes a pointer to this structure, which it
-        // reads during the call.
-        let code = unsafe {
-            (library.control)(&mut *encoder.context, SET_SVC_PARAMETERS, &raw const each)
-        };
-        library.check(code, "setting layers up")?;
+        encoder.set_layer_parameters(speed, "setting layers up")?;
         for (control, value) in [
-            (SET_CPUUSED, speed),
+            (SET_CPUUSED, speed as c_int),
             // 0: layers are predicted from those below them in all frames.
             (SET_SVC_INTER_LAYER_PRED, 0),
             (SET_AQ_MODE, 3),
@@ -254,6 +234,47 @@ impl Encoder {
         self.config = config;
         self.settings.layer_kbps = layer_kbps.to_vec();
         Ok(())
+    }
+
+    /// Has the encoder take another speed from the next picture on ([`Settings::speed`]).
+    ///
+    /// # Errors
+    /// If libvpx refuses.
+    pub fn set_speed(&mut self, speed: u32) -> Result<(), VpxError> {
+        if speed == self.settings.speed {
+            return Ok(());
+        }
+        let doing = "changing its speed";
+        self.set_layer_parameters(speed, doing)?;
+        self.control(SET_CPUUSED, speed as c_int, doing)?;
+        self.settings.speed = speed;
+        Ok(())
+    }
+
+    /// Sets what all layers have in common: their size, that of the picture, quantisers and speed.
+    fn set_layer_parameters(&mut self, speed: u32, doing: &'static str) -> Result<(), VpxError> {
+        let layers = self.settings.layer_kbps.len().min(SPATIAL);
+        let mut each = Layers {
+            max_quantizers: [0; ALL],
+            min_quantizers: [0; ALL],
+            scaling_factor_num: [0; ALL],
+            scaling_factor_den: [0; ALL],
+            speed_per_layer: [0; ALL],
+            rest: [0; 64],
+        };
+        for layer in 0..layers {
+            each.scaling_factor_num[layer] = 1;
+            each.scaling_factor_den[layer] = 1;
+            each.min_quantizers[layer] = FINEST as c_int;
+            each.max_quantizers[layer] = COARSEST as c_int;
+            each.speed_per_layer[layer] = speed as c_int;
+        }
+        // SAFETY: the context was begun, and this control takes a pointer to this structure, which it
+        // reads during the call.
+        let code = unsafe {
+            (self.library.control)(&mut *self.context, SET_SVC_PARAMETERS, &raw const each)
+        };
+        self.library.check(code, doing)
     }
 
     /// Bytes of a picture: planar 4:2:0, 8 bits.

@@ -86,6 +86,18 @@ fn rates_change_from_gop_to_gop() {
 }
 
 #[test]
+fn speed_changes_from_gop_to_gop() {
+    let Some(library) = libvpx() else { return };
+    let (mut encoder, mut decoder) = (encoder(&library, 800, GOP), Decoder::new(&library).unwrap());
+    for (n, speed) in [8, 9, 9, 8, 5, 9].into_iter().enumerate() {
+        encoder.set_speed(speed).unwrap();
+        // Its rate stays what it is.
+        let took = gop(&mut encoder, &mut decoder, n as u32 * GOP);
+        assert!((0.6..1.6).contains(&(took / 800.0)), "speed {speed}: {took} kbit/s");
+    }
+}
+
+#[test]
 fn key_frames_come_where_they_are_asked_for_whatever_is_left_out() {
     let Some(library) = libvpx() else { return };
     let mut encoder = encoder(&library, 800, 0);

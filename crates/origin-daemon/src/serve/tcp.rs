@@ -71,6 +71,15 @@ struct Progress {
     shared_permits: Arc<Semaphore>,
     /// Keeps the connection's place, once something was asked for.
     activity: ActivityHandle,
+    /// Notified of each request.
+    asked: Arc<Notify>,
+}
+
+impl Progress {
+    fn on_request(&self) {
+        self.activity.mark_active();
+        self.asked.notify_one();
+    }
 }
 
 /// A connection that the origin knows of, until this is dropped: also where its task panics.
@@ -110,7 +119,8 @@ impl Tcp {
                 let (busy, cut) = (Busy::default(), Arc::default());
                 let (shared_permits, activity) =
                     (permit.shared_permits().clone(), permit.activity().clone());
-                let progress = Progress { busy, cut, shared_permits, activity };
+                let asked = Arc::default();
+                let progress = Progress { busy, cut, shared_permits, activity, asked };
                 let served = tokio::select! {
                     biased;
                     served = tcp.serve_connection(stream, peer, progress) => served,
@@ -140,7 +150,7 @@ impl Tcp {
         const HANDSHAKE: u8 = 0x16;
         if first[0] != HANDSHAKE {
             let service = service_fn(|request| {
-                progress.activity.mark_active();
+                progress.on_request();
                 std::future::ready(elsewhere(&request))
             });
             return self.run(TokioIo::new(stream), service, true, &progress).await;
@@ -153,7 +163,7 @@ impl Tcp {
         let pace = Mutex::new(Pace::new(self.rate));
         let service = service_fn(|request: Request<Incoming>| {
             let (origin, runtime) = (self.origin.clone(), self.runtime.clone());
-            progress.activity.mark_active();
+            progress.on_request();
             let wait = pace.lock().take(runtime.now());
             let request = (request, self.timeouts.head);
             let answered = answer(origin, runtime.clone(), client, progress.clone(), request);
@@ -203,7 +213,7 @@ impl Tcp {
             () = progress.cut.notified() => Over::Cut,
             _ = stopping.wait_for(|s| *s) => Over::Stopping,
             () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => Over::Idle,
-            () = unasked(&self.runtime, self.timeouts.head, &progress.activity) => Over::Idle,
+            () = unasked(&self.runtime, self.timeouts.head, &progress.asked) => Over::Idle,
         };
         if let (Over::Cut, true) = (over, is_http1) {
             // Nothing can follow on this connection.
@@ -228,11 +238,14 @@ impl Tcp {
     }
 }
 
-/// Ready where nothing was asked for within `limit`.
-async fn unasked(runtime: &RuntimeHandle, limit: Duration, activity: &ActivityHandle) {
-    runtime.sleep(limit).await;
-    if !activity.is_idle() {
-        std::future::pending().await
+/// Ready where nothing was asked for within `limit`. Its timer ends with the first request: when it
+/// fired later, hyper would be polled beside it and take a further piece of an answer of which the client
+/// takes nothing, and the client's time would begin anew.
+async fn unasked(runtime: &RuntimeHandle, limit: Duration, asked: &Notify) {
+    tokio::select! {
+        biased;
+        () = asked.notified() => std::future::pending().await,
+        () = runtime.sleep(limit) => {}
     }
 }
 
@@ -340,4 +353,49 @@ pub(super) fn listen(at: SocketAddr, sockets: usize) -> std::io::Result<Vec<TcpL
     // One that does not share its address finds out whether somebody else has it.
     drop(bound(false)?);
     (0..sockets).map(|_| bound(true)?.listen(BACKLOG)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    use airlane_base::Seed;
+    use airlane_runtime::real_time::TokioRuntime;
+
+    use super::*;
+
+    /// Number of times that a task was woken.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// The limit passes between the two counts, however long that takes.
+    #[tokio::test]
+    async fn the_limit_of_the_first_request_wakes_no_connection_that_has_made_one() {
+        let runtime: RuntimeHandle = TokioRuntime::new(Seed(1));
+        let limit = Duration::from_millis(20);
+        for is_asked in [false, true] {
+            let (wakes, asked) = (Arc::new(Wakes::default()), Notify::new());
+            let waker = Waker::from(wakes.clone());
+            let mut cx = Context::from_waker(&waker);
+            let mut waiting = pin!(unasked(&runtime, limit, &asked));
+            assert!(waiting.as_mut().poll(&mut cx).is_pending());
+            if is_asked {
+                asked.notify_one();
+                assert!(waiting.as_mut().poll(&mut cx).is_pending());
+            }
+            let before = wakes.0.load(Ordering::SeqCst);
+            runtime.sleep(5 * limit).await;
+            let woken = wakes.0.load(Ordering::SeqCst) - before;
+            assert_eq!(woken, usize::from(!is_asked), "asked: {is_asked}");
+            assert_eq!(waiting.as_mut().poll(&mut cx).is_ready(), !is_asked);
+        }
+    }
 }

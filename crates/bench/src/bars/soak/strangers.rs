@@ -8,7 +8,7 @@ use airlane_base::Seed;
 use airlane_http_client::Speak;
 use airlane_runtime::RuntimeExt;
 use airlane_runtime::real_time::TokioRuntime;
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 
 use super::world::{World, broke, sleep};
 use super::{BIG, HOLD};
@@ -60,8 +60,10 @@ pub(super) async fn keep_coming(world: Arc<World>) {
 async fn come(world: &World, stranger: Stranger) -> Result<(), Problem> {
     match stranger {
         Stranger::Begins(with) => {
-            let address = world.address.trim_start_matches("https://");
-            let stream = TcpStream::connect(address).await.map_err(broke)?;
+            let address = world.address.trim_start_matches("https://").parse().map_err(broke)?;
+            let socket = TcpSocket::new_v4().map_err(broke)?;
+            socket.bind((world.next_source(), 0).into()).map_err(broke)?;
+            let stream = socket.connect(address).await.map_err(broke)?;
             stream.writable().await.map_err(broke)?;
             stream.try_write(with).map_err(broke)?;
             world.note(|account| account.silent += 1);

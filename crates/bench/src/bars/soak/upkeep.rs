@@ -111,7 +111,7 @@ async fn counts(world: &World, wanted: usize) -> Result<(), Problem> {
 
 async fn titles(world: &World) -> Result<usize, Problem> {
     let url = world.admin_url("/airlane/titles")?;
-    let asked = world.client(Speak::Http1)?.get_all(&url, None, MAX_BYTES).await;
+    let asked = world.operator()?.get_all(&url, None, MAX_BYTES).await;
     let (text, _) = asked.map_err(broke)?;
     Ok(serde_json::from_slice::<Titles>(&text).map_err(broke)?.titles.len())
 }

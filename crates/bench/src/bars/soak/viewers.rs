@@ -46,7 +46,7 @@ impl Sessions {
 /// Asks as the operator's page does, and for the metrics.
 pub(super) async fn watch_all(world: Arc<World>) {
     let mut since = 0.0;
-    let client = match world.client(Speak::Http1) {
+    let client = match world.operator() {
         Ok(client) => client,
         Err(e) => return world.fail(e),
     };

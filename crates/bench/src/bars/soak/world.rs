@@ -1,6 +1,8 @@
 //! What the parts of a soak share: the server, its addresses, and the account of what happened.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use airlane_base::Seed;
@@ -19,6 +21,10 @@ use crate::process::{Running, Scratch};
 
 /// Failures that are told in full.
 const TOLD: usize = 5;
+/// The first address of viewers on the loopback interface, and how many there are: each has its own as
+/// long as no more are there at a time, so that what the server bounds by address is bounded for each.
+const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 1, 0, 1);
+const ADDRESSES: u32 = 60_000;
 /// Bytes of an answer that is read as a whole.
 pub(super) const MAX_BYTES: usize = 64 << 20;
 
@@ -31,6 +37,8 @@ pub(super) struct World {
     pub(super) admin: String,
     pub(super) folder: Scratch,
     account: Mutex<Account>,
+    /// Number of viewers so far that were given an address.
+    viewers: AtomicU32,
 }
 
 /// What happened.
@@ -74,7 +82,8 @@ impl World {
         folder: Scratch,
         (server, address, admin): (Running, String, String),
     ) -> Self {
-        Self { plan, server, address, admin, folder, account: Mutex::default() }
+        let (account, viewers) = Default::default();
+        Self { plan, server, address, admin, folder, account, viewers }
     }
 
     /// Notes something.
@@ -96,9 +105,21 @@ impl World {
         done.map_err(|e| self.fail(format_args!("{what}: {e}"))).ok()
     }
 
-    /// A client that believes anybody.
+    /// The address of another viewer.
+    pub(super) fn next_source(&self) -> IpAddr {
+        let viewer = self.viewers.fetch_add(1, Ordering::Relaxed) % ADDRESSES;
+        Ipv4Addr::from_bits(FIRST_ADDRESS.to_bits() + viewer).into()
+    }
+
+    /// A client of another viewer, who believes anybody.
     pub(super) fn client(&self, speak: Speak) -> Result<Client, Problem> {
-        client(Trust::Anyone, speak)
+        let runtime = TokioRuntime::new(Seed(1));
+        Client::from_source(runtime, Trust::Anyone, speak, self.next_source()).map_err(broke)
+    }
+
+    /// A client of the operator's.
+    pub(super) fn operator(&self) -> Result<Client, Problem> {
+        client(Trust::Anyone, Speak::Http1)
     }
 
     /// The address of something that everybody may ask for.
