@@ -31,6 +31,37 @@ struct Record {
     judgement: Value,
 }
 
+/// A claim of a record, as far as it tells whether the record stands.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct RecordedClaim {
+    /// Its id.
+    pub id: String,
+    /// The stream that its draws were from.
+    #[serde(default)]
+    pub stream: String,
+    /// The packet hash of its first run under each scheme; none in records of before 2026-11-28.
+    #[serde(default)]
+    pub packet_hashes: BTreeMap<String, String>,
+}
+
+/// The claims of a record.
+///
+/// # Errors
+/// With the file, if there is none or it is no record.
+pub fn claims(file: &Path) -> Result<Vec<RecordedClaim>, InputError> {
+    let claims = read(file)?.claims;
+    if claims.is_empty() {
+        let expected = "expected a record that `airlane reproduce --record` made";
+        return Err(InputError::new("no recorded claims", expected).at_file(file));
+    }
+    let claim = |claim| serde_json::from_value(Value::Object(claim));
+    claims
+        .into_iter()
+        .map(claim)
+        .collect::<Result<_, _>>()
+        .map_err(|e| InputError::new(e.to_string(), "expected claims of a record").at_file(file))
+}
+
 /// What of a claim that is measured again stays in its record.
 const KEPT: [&str; 8] = ["commit", "stream", "measured", "ci95", "unit", "n", "rule", "verdict"];
 

@@ -52,6 +52,18 @@ pub struct ReproduceRequest<'a> {
     pub record: Option<RecordRequest>,
 }
 
+/// Tell whether the verdicts of a record still are about what runs today.
+pub struct RecordCheckRequest<'a> {
+    /// What every command is given.
+    pub common: Common<'a>,
+    /// The system.
+    pub system: String,
+    /// The claims that are looked at: ids, or what ids begin with before a dot. None: all.
+    pub only: Vec<String>,
+    /// The record.
+    pub file: PathBuf,
+}
+
 /// Make a report of results.
 pub struct ReportRequest {
     /// Folders that commands left.

@@ -4,7 +4,8 @@ mod multipath;
 pub mod workloads;
 
 use airlane_judge::request::{
-    DemoRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest, SweepRequest,
+    DemoRequest, Outcome, RecordCheckRequest, ReportRequest, ReproduceRequest, RunRequest,
+    SweepRequest,
 };
 use airlane_sim::LabError;
 
@@ -43,6 +44,14 @@ pub fn report(request: &ReportRequest) -> Result<Outcome, LabError> {
 /// As there.
 pub fn sweep(request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
     airlane_judge::sweep(registry(), request)
+}
+
+/// Tells whether recorded verdicts stand ([`airlane_judge::reproduce::check_record`]).
+///
+/// # Errors
+/// As there.
+pub fn check_record(request: &RecordCheckRequest<'_>) -> Result<Outcome, LabError> {
+    airlane_judge::reproduce::check_record(registry(), request)
 }
 
 /// Measures and judges claims ([`airlane_judge::reproduce()`]).

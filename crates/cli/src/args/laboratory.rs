@@ -116,6 +116,9 @@ pub(crate) struct ReproduceArgs {
     /// Why claims of the record are measured again
     #[arg(long, value_name = "TEXT", requires = "record")]
     pub(crate) reason: Option<String>,
+    /// Measure nothing, and tell which verdicts of this record no longer are about what runs today
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "fresh", "record"])]
+    pub(crate) check_record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) worlds: Worlds,
 }

@@ -2,7 +2,8 @@
 
 use airlane_judge::record::RecordRequest;
 use airlane_judge::request::{
-    DemoRequest, DiffRequest, Outcome, ReportRequest, ReproduceRequest, RunRequest, SweepRequest,
+    DemoRequest, DiffRequest, Outcome, RecordCheckRequest, ReportRequest, ReproduceRequest,
+    RunRequest, SweepRequest,
 };
 use airlane_lab::workloads::vod::normalise::{NormaliseRequest, normalise};
 use airlane_media::{Corpus, CorpusStatistics, TileContent};
@@ -41,6 +42,9 @@ pub(super) fn sweep(args: SweepArgs, clock: Clock) -> Result<u8, CommandError> {
 pub(super) fn reproduce(args: ReproduceArgs, clock: Clock) -> Result<u8, CommandError> {
     with_worlds(args.worlds, clock, |common| {
         let (system, quick, only, fresh) = (args.system, args.quick, args.only, args.fresh);
+        if let Some(file) = args.check_record {
+            return airlane_lab::check_record(&RecordCheckRequest { common, system, only, file });
+        }
         let record = args.record.map(|file| RecordRequest { file, reason: args.reason });
         airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only, fresh, record })
     })

@@ -32,6 +32,7 @@ mod experiments;
 mod measured;
 mod page;
 mod split;
+mod standing;
 mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,8 @@ use airlane_sim::pool::{self, Job, Ticket};
 use airlane_sim::workload::{ClaimRecord, ClaimRun};
 use airlane_sim::world::{self, Options};
 use experiments::{Experiment, Experiments, World};
+
+pub use standing::{check_record, check_record_of};
 
 /// Measures the claims of a system, or of all, and judges them; leaves `summary.json`,
 /// `report.html` with a page per claim in the folder `claims`, `report.json.gz` and `run.json`.
@@ -245,9 +248,21 @@ fn run(
     journal: &Journal,
     worlds: &mut [Option<ClaimRun>],
 ) -> Result<bool, LabError> {
+    run_wanted(experiments, common, what, journal, (worlds, &|_| true))
+}
+
+/// The same for the worlds, by number, that are wanted.
+fn run_wanted(
+    experiments: &Experiments<'_>,
+    common: &Common<'_>,
+    what: &str,
+    journal: &Journal,
+    (worlds, is_wanted): (&mut [Option<ClaimRun>], &dyn Fn(usize) -> bool),
+) -> Result<bool, LabError> {
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let options = &options;
-    let pending: Vec<usize> = (0..worlds.len()).filter(|w| worlds[*w].is_none()).collect();
+    let pending: Vec<usize> =
+        (0..worlds.len()).filter(|w| worlds[*w].is_none() && is_wanted(*w)).collect();
     let jobs = pending.iter().map(|&number| {
         let World { experiment, key, ref id } = experiments.worlds[number];
         let plotted = experiments.plotted.contains(&number);
@@ -267,7 +282,7 @@ fn run(
             }),
         }
     });
-    let what = match worlds.len() - pending.len() {
+    let what = match worlds.iter().flatten().count() {
         0 => format!("reproduce {what}"),
         n => format!("reproduce {what}, {n} of {} runs from before", worlds.len()),
     };

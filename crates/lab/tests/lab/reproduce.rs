@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use airlane_base::Seed;
 use airlane_judge::claims::ClaimSet;
 use airlane_judge::record::RecordRequest;
-use airlane_judge::reproduce::reproduce_sets;
-use airlane_judge::request::{Outcome, ReproduceRequest};
+use airlane_judge::reproduce::{check_record_of, reproduce_sets};
+use airlane_judge::request::{Outcome, RecordCheckRequest, ReproduceRequest};
 use airlane_judge::summary::{ClaimEntry, Summary, Verdict};
 use airlane_report::Report;
 use airlane_report::model::{Better, Cell};
@@ -226,6 +226,26 @@ fn a_record_keeps_verdicts_with_what_they_are_of_and_those_before() {
     assert_eq!(earlier.as_array().unwrap().len(), 1);
     assert_eq!(earlier[0]["measured_again_because"], "the player's start was mended");
     assert_eq!(earlier[0]["measured"], claim["measured"]);
+
+    // It stands while draws and packets are what they were.
+    let check = |text: &str| {
+        let set = ClaimSet::from_text(airlane_lab::registry(), text, Path::new("x.toml")).unwrap();
+        let common = Common { out: folder.0.join("check"), ..request(&folder).common };
+        let (system, only, file) = ("x".to_owned(), Vec::new(), file.clone());
+        check_record_of(&[set], &RecordCheckRequest { common, system, only, file }).unwrap()
+    };
+    let stands = check(CLAIMS);
+    assert_eq!((stands.failed, stands.table.as_str()), (0, "x.gain    stands\nx.turned  stands\n"));
+    let other = check(&CLAIMS.replace("rtt_s = 0.02", "rtt_s = 0.03"));
+    assert!(other.failed == 2 && other.table.contains("stale: draws of m/"), "{}", other.table);
+    let text = fs::read_to_string(&file).unwrap();
+    let hash = again["claims"][1]["packet_hashes"]["cubic"].as_str().unwrap();
+    let at = text.rfind(hash).unwrap();
+    fs::write(&file, format!("{}0123456789abcdef{}", &text[..at], &text[at + 16..])).unwrap();
+    let packets = check(CLAIMS);
+    let expected = "x.gain    stands\nx.turned  stale: other packets under cubic\n";
+    assert_eq!((packets.failed, packets.table.as_str()), (1, expected));
+
     let mut quick = request(&folder);
     quick.quick = true;
     quick.record = Some(RecordRequest { file, reason: None });
