@@ -26,7 +26,7 @@ fn the_claims_of_minerva_are_read_with_their_defaults() {
     let e = ClaimSet::of_system(airlane_lab::registry(), "nothing").unwrap_err().to_string();
     assert_eq!(
         e,
-        "no claims of \"nothing\"; expected one of minerva, cupid, fbdt, ows, octopus, or all"
+        "no claims of \"nothing\"; expected one of minerva, cupid, fbdt, ows, octopus, plum, or all"
     );
 }
 

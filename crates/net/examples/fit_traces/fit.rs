@@ -26,6 +26,12 @@ pub fn fit(medium: Medium, recorded: &[Trace]) -> CapacityModel {
             fast: Component { share: 0.6, time_s: 2.5 },
             ..by_knot(recorded, &real, Duration::from_secs(1))
         },
+        Medium::WifiGaming => CapacityModel {
+            place: 0.6,
+            slow: Component { share: 0.1, time_s: 30.0 },
+            fast: Component { share: 0.1, time_s: 1.0 },
+            ..by_knot(recorded, &real, STEP)
+        },
         _ => by_knot(recorded, &real, Duration::from_millis(200)),
     };
     let mut model = search(start, &real, &lengths);

@@ -47,7 +47,11 @@ pub fn simulate(model: &CapacityModel, lengths: &[Duration]) -> Shape {
 
 /// How far apart two shapes are: squares of the differences, each over what is thought small.
 fn distance(ours: &Shape, real: &Shape, means: bool) -> f64 {
-    let ratio = |a: f64, b: f64, small: f64| ((a / b).ln() / small).powi(2);
+    let ratio = |a: f64, b: f64, small: f64| match a == b {
+        // Recordings without any outage ask for none.
+        true => 0.0,
+        false => ((a / b).ln() / small).powi(2),
+    };
     let memory = ours.autocorrelation.iter().zip(real.autocorrelation);
     let memory: f64 = memory.map(|(a, b)| ((a - b) / 0.03).powi(2)).sum();
     let spread = if means { ratio(ours.means_cv, real.means_cv, 0.05) } else { 0.0 };

@@ -102,7 +102,7 @@ pub fn verdicts(real: &Shape, ours: &Shape) {
         line(&name, real, ours, "within 0.1", (ours - real).abs() <= 0.1);
     }
     let factor = |name: &str, real: f64, ours: f64| {
-        let met = (1.0 / 1.5..=1.5).contains(&(ours / real));
+        let met = ours == real || (1.0 / 1.5..=1.5).contains(&(ours / real));
         line(name, real, ours, "within a factor of 1.5", met);
     };
     factor("share of time in an outage", real.outage_share, ours.outage_share);

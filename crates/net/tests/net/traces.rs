@@ -27,6 +27,9 @@ fn bad_input_is_named_by_file_line_and_key() {
         ("0 1\n1 inf\n", "t:2: inf is out of range"),
         ("0 1\n1\n", "t:2: `1` has no column 2"),
         ("0 1\n1 fast\n", "t:2: `fast` is no number"),
+        // As recordings of cloud gaming are: time, bandwidth, round trip, loss.
+        ("0.000 20.59 14.0ms 0.00\n0.015\n", "t:2: `0.015` has no column 2"),
+        ("0.000 20.59 14.0ms 0.00\n0.015 14.0ms 20.59 0.00\n", "t:2: `14.0ms` is no number"),
         ("1 1\n0.5 1\n", "t:2: time 0.5 s after 1 s"),
         ("0 1\n1e9 1\n", "t:2: 1000000000 s of trace"),
         ("0 1\n", "t: one row only"),

@@ -55,8 +55,9 @@ words! {
         "abc" => Self::Abc;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
-    Medium: "lte" => Self::Lte, "5g" => Self::FiveG, "wifi" => Self::Wifi, "wifi-ac" => Self::WifiAc,
-        "wigig-los" => Self::WigigLos, "wigig-nlos" => Self::WigigNlos,
+    Medium: "lte" => Self::Lte, "5g" => Self::FiveG, "wifi" => Self::Wifi,
+        "wifi-restaurant" => Self::WifiRestaurant, "wifi-gaming" => Self::WifiGaming,
+        "wifi-ac" => Self::WifiAc, "wigig-los" => Self::WigigLos, "wigig-nlos" => Self::WigigNlos,
         "wigig-mobile" => Self::WigigMobile;
 }
 

@@ -23,6 +23,8 @@ const PARTS: &[(&str, &str, &str)] = &[
     ("Medium", "lte", "Lte"),
     ("Medium", "5g", "FiveG"),
     ("Medium", "wifi", "Wifi"),
+    ("Medium", "wifi-restaurant", "WifiRestaurant"),
+    ("Medium", "wifi-gaming", "WifiGaming"),
     ("Medium", "wifi-ac", "WifiAc"),
     ("Medium", "wigig-los", "WigigLos"),
     ("Medium", "wigig-nlos", "WigigNlos"),

@@ -54,7 +54,7 @@ impl ParticipantOutput {
     }
 
     /// Bits of the source that brought most, in each whole second that counts.
-    fn best_by_second(&self) -> Vec<f64> {
+    pub(super) fn best_by_second(&self) -> Vec<f64> {
         let mut best = vec![0.0_f64; self.span_s() as usize];
         for bits in self.by_second().values() {
             best.iter_mut().zip(bits).for_each(|(best, bits)| *best = best.max(*bits));
@@ -63,7 +63,7 @@ impl ParticipantOutput {
     }
 
     /// Seconds from capture to showing, of each frame of video that counts.
-    fn delays_s(&self) -> Vec<f64> {
+    pub(super) fn delays_s(&self) -> Vec<f64> {
         let shown = self.shown.iter().filter(|record| record.arrived >= self.counted_from);
         let delay = |record: &ReceivedRecord| {
             let at = record.shown?.since_start();
@@ -104,13 +104,13 @@ impl ParticipantOutput {
     }
 
     /// Share of the time that counts in a state.
-    fn share_in(&self, state: State) -> Option<f64> {
+    pub(super) fn share_in(&self, state: State) -> Option<f64> {
         let counted = self.channel.iter().filter(|record| record.at >= self.counted_from);
         let is_in = |state: bool| if state { 1.0 } else { 0.0 };
         stats::mean(&counted.map(|record| is_in(record.state == state)).collect::<Vec<_>>())
     }
 
-    fn result(&self) -> ActorResult {
+    pub(super) fn result(&self) -> ActorResult {
         let seconds = self.received_by_second();
         let received = stats::mean(&seconds);
         let sent = self.encoded.iter().filter(|record| record.at >= self.counted_from);

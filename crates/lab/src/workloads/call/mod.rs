@@ -1,5 +1,6 @@
 //! Conferences: participants who send media to a server, which forwards it to the others.
 
+mod claims;
 mod figures;
 mod over_time;
 mod read;
@@ -21,8 +22,9 @@ use airlane_sim::Results;
 use airlane_sim::identity;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    About, Caches, Ended, Headline, Metric, OverTime, Part, PartResult, ReportSection, Running,
-    Sense, Traffic, TrafficClaims, TrafficReport, Unit, Workload,
+    About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Compared, Ended, Headline,
+    Metric, OverTime, Part, PartResult, ReportSection, Running, Sense, Traffic, TrafficClaims,
+    TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::RunContext;
 use scheme::OfScheme;
@@ -57,6 +59,10 @@ impl Workload for Call {
 }
 
 impl airlane_judge::Workload for Call {
+    fn claims(&self) -> &'static [(&'static str, &'static str)] {
+        &[("plum", include_str!("../../../../../claims/plum.toml"))]
+    }
+
     fn demo(&self) -> Option<Demo> {
         Some(Demo { scenario: "call", duration_s: Some(12) })
     }
@@ -202,7 +208,27 @@ impl TrafficReport for Participants {
     }
 }
 
-impl TrafficClaims for Participants {}
+impl TrafficClaims for Participants {
+    fn claim_run_metrics(&self) -> Vec<Metric> {
+        claims::run_metrics(self)
+    }
+
+    fn read_cached(&self, json: serde_json::Value) -> Option<CachedMetrics> {
+        CachedMetrics::read::<claims::Kept>(NAME, json)
+    }
+
+    fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {
+        claims::figure(metric, run)
+    }
+
+    fn claim_metrics(&self, names: &[String]) -> Vec<Metric> {
+        claims::metrics(self, names)
+    }
+
+    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+        claims::of_draws(self, compared)
+    }
+}
 
 /// Result of a conference.
 #[derive(Clone, Debug)]
@@ -229,6 +255,10 @@ struct ParticipantOutput {
 impl Part for Output {
     fn result(&self, _: &Ended<'_>) -> PartResult {
         figures::result(self)
+    }
+
+    fn keep(&self, run: &ClaimContext<'_>) -> Option<CachedMetrics> {
+        claims::keep(self, run)
     }
 
     fn over_time(&self, _: &Ended<'_>) -> OverTime {

@@ -33,6 +33,10 @@ pub enum Medium {
     FiveG,
     /// WiFi in an office or a crowded restaurant.
     Wifi,
+    /// WiFi in a crowded restaurant: what both directions of a host have together.
+    WifiRestaurant,
+    /// WiFi of users of cloud gaming: what both directions of a host have together.
+    WifiGaming,
     /// WiFi of 5 GHz (802.11ac) within sight, a host alone on the channel.
     WifiAc,
     /// WiGig (802.11ad, 60 GHz) within sight.
@@ -54,10 +58,12 @@ pub enum Model {
 
 impl Medium {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Lte,
         Self::FiveG,
         Self::Wifi,
+        Self::WifiRestaurant,
+        Self::WifiGaming,
         Self::WifiAc,
         Self::WigigLos,
         Self::WigigNlos,
@@ -70,6 +76,8 @@ impl Medium {
             Self::Lte => "lte",
             Self::FiveG => "5g",
             Self::Wifi => "wifi",
+            Self::WifiRestaurant => "wifi-restaurant",
+            Self::WifiGaming => "wifi-gaming",
             Self::WifiAc => "wifi-ac",
             Self::WigigLos => "wigig-los",
             Self::WigigNlos => "wigig-nlos",
@@ -83,6 +91,8 @@ impl Medium {
             Self::Lte => Model::Capacity(&fitted::LTE),
             Self::FiveG => Model::Capacity(&fitted::FIVE_G),
             Self::Wifi => Model::Capacity(&fitted::WIFI),
+            Self::WifiRestaurant => Model::Capacity(&fitted::WIFI_RESTAURANT),
+            Self::WifiGaming => Model::Capacity(&fitted::WIFI_GAMING),
             Self::WifiAc => Model::Radio(&fitted_radios::WIFI_AC),
             Self::WigigLos => Model::Radio(&fitted_radios::WIGIG_LOS),
             Self::WigigNlos => Model::Radio(&fitted_radios::WIGIG_NLOS),
