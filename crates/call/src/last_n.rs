@@ -29,7 +29,7 @@ impl LastNConfig {
 /// Participants in the order in which they spoke last. The video of the last ones is forwarded, that of the
 /// others is paused at its source.
 ///
-/// Nobody speaks here: who begins to is drawn.
+/// While nobody is heard to speak, who begins to is drawn.
 #[derive(Debug)]
 pub struct LastN {
     config: LastNConfig,
@@ -37,12 +37,14 @@ pub struct LastN {
     /// The latest speaker first.
     order: Vec<ParticipantId>,
     next: Time,
+    /// True once somebody was heard: then nobody is drawn.
+    hears: bool,
 }
 
 impl LastN {
     /// A call without participants.
     pub fn new(config: LastNConfig, rng: Rng, now: Time) -> Self {
-        Self { config, rng, order: Vec::new(), next: now + config.interval }
+        Self { config, rng, order: Vec::new(), next: now + config.interval, hears: false }
     }
 
     /// Adds a participant, who speaks: everybody who joins is seen.
@@ -55,6 +57,15 @@ impl LastN {
         self.order.retain(|of| *of != id);
     }
 
+    /// Takes who begins to speak.
+    pub fn on_speaker(&mut self, id: ParticipantId) {
+        self.hears = true;
+        if self.order.contains(&id) {
+            self.leave(id);
+            self.join(id);
+        }
+    }
+
     /// True if the video of a participant is forwarded.
     pub fn is_forwarded(&self, id: ParticipantId) -> bool {
         self.order.iter().take(self.config.number.max(1)).any(|of| *of == id)
@@ -65,6 +76,9 @@ impl LastN {
         let mut has_changed = false;
         while self.next <= now {
             self.next += self.config.interval;
+            if self.hears {
+                continue;
+            }
             let forwarded = self.config.number.max(1).min(self.order.len());
             let mut paused = self.order.split_off(forwarded);
             // In the order of their numbers, so that who is drawn does not depend on the past.

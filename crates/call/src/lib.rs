@@ -1,32 +1,42 @@
 #![doc = include_str!("../README.md")]
 
+mod allocate;
 mod arriving;
 mod control_stream;
 mod encoder;
 mod error;
 mod last_n;
+mod layers;
 mod meter;
+mod optimiser;
 mod participant;
 mod playout;
 mod queue;
 mod rate;
 mod sender;
 mod server;
+mod speakers;
+mod speech;
 mod split;
 pub mod wire;
 
+pub use allocate::{Allocation, Allocator, AllocatorKind, Offer, StreamId};
 pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
+pub use layers::{InvalidLayers, LayerSelection, LayerTable};
+pub use optimiser::{Optimise, Optimiser};
 pub use participant::{
-    EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote, ReceivedRecord, join,
-    participant_transport,
+    Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote, ReceivedRecord,
+    TrackChange, join, participant_transport,
 };
 pub use playout::Playout;
 pub use queue::{Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
 pub use server::{
-    ChannelRecord, CoordinationConfig, Optimise, Optimiser, ServerConfig, ServerNote, serve,
-    server_transport,
+    ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, ServerConfig, ServerNote,
+    Thinning, serve, server_transport,
 };
-pub use split::max_min;
+pub use speakers::ActiveSpeaker;
+pub use speech::{SpeechConfig, Spurts};
+pub use split::{max_min, max_min_by_tier};

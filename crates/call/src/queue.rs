@@ -33,6 +33,22 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// Bytes that mean nothing.
+    pub(crate) fn padding(bytes: u32) -> Self {
+        let header = MediaHeader {
+            track: Track::Padding,
+            is_key: false,
+            temporal_layer: 0,
+            reference_distance: 1,
+            has_speech: false,
+            source: ParticipantId(0),
+            frame: 0,
+            captured: Duration::ZERO,
+            payload_bytes: bytes,
+        };
+        Self { header, payload: Bytes::from(vec![0; bytes as usize]) }
+    }
+
     /// The frame cut to its first `bytes`, if it has more.
     #[must_use]
     pub fn cut(&self, bytes: u32) -> Self {
@@ -48,21 +64,25 @@ impl Frame {
 }
 
 /// Frames that wait, in the order of their arrival. Audio has a queue of its own and is only dropped where
-/// memory ends.
+/// memory ends; screens leave before cameras.
 ///
 /// A frame of video that waited too long is dropped, and with it the later ones of its track up to the next
-/// key frame, which could not be decoded.
+/// key frame, which could not be decoded. A frame of a higher temporal layer takes with it only those of such layers,
+/// up to the next one of layer 0.
 #[derive(Debug, Default)]
 pub struct FrameQueue {
     config: QueueConfig,
     audio: VecDeque<(Time, Frame)>,
-    video: VecDeque<(Time, Frame)>,
+    screens: VecDeque<(Time, Frame)>,
+    cameras: VecDeque<(Time, Frame)>,
     bytes: u64,
     dropped: u64,
     /// Tracks of which a frame was dropped where it would have left: the next that leaves is a key frame.
     broken_head: BTreeSet<(ParticipantId, Track)>,
     /// Tracks of which a frame was not let in: the next that is let in is a key frame.
     broken_tail: BTreeSet<(ParticipantId, Track)>,
+    /// Tracks of which a frame of a higher temporal layer was dropped: the next that leaves is of layer 0.
+    thinned: BTreeSet<(ParticipantId, Track)>,
     /// Tracks of which a key frame is to be asked for.
     wanted: BTreeSet<(ParticipantId, Track)>,
 }
@@ -84,7 +104,7 @@ impl FrameQueue {
             self.wanted.remove(&track);
         }
         // A frame without a payload takes memory too.
-        let frames = (self.audio.len() + self.video.len() + 1) as u64;
+        let frames = (self.audio.len() + self.screens.len() + self.cameras.len() + 1) as u64;
         let memory = self.bytes + bytes + frames * size_of::<(Time, Frame)>() as u64;
         if memory > self.config.max_bytes || self.broken_tail.contains(&track) {
             self.dropped += 1;
@@ -95,7 +115,11 @@ impl FrameQueue {
             return;
         }
         self.bytes += bytes;
-        let queue = if is_audio { &mut self.audio } else { &mut self.video };
+        let queue = match header.track {
+            Track::Audio => &mut self.audio,
+            Track::Screen => &mut self.screens,
+            Track::Camera | Track::Padding => &mut self.cameras,
+        };
         queue.push_back((now, frame));
     }
 
@@ -109,11 +133,18 @@ impl FrameQueue {
     /// Takes the next frame of video, and drops those in front of it that waited too long.
     pub fn pop_video(&mut self, now: Time) -> Option<Frame> {
         loop {
-            let (at, frame) = self.video.pop_front()?;
+            let (at, frame) = self.screens.pop_front().or_else(|| self.cameras.pop_front())?;
             let header = frame.header;
             self.bytes -= u64::from(header.payload_bytes);
             let track = (header.source, header.track);
             let is_late = now - at > self.config.max_wait;
+            if header.temporal_layer == 0 {
+                self.thinned.remove(&track);
+            } else if is_late || self.thinned.contains(&track) {
+                self.dropped += 1;
+                self.thinned.insert(track);
+                continue;
+            }
             if is_late || (self.broken_head.contains(&track) && !header.is_key) {
                 self.dropped += 1;
                 self.wanted.insert(track);
@@ -142,8 +173,8 @@ impl FrameQueue {
 
     /// Forgets a participant that has left: its frames are not sent.
     pub fn forget(&mut self, source: ParticipantId) {
-        let Self { audio, video, bytes, .. } = self;
-        for queue in [audio, video] {
+        let Self { audio, screens, cameras, bytes, .. } = self;
+        for queue in [audio, screens, cameras] {
             queue.retain(|(_, frame)| {
                 let stays = frame.header.source != source;
                 if !stays {
@@ -152,7 +183,8 @@ impl FrameQueue {
                 stays
             });
         }
-        for tracks in [&mut self.broken_head, &mut self.broken_tail, &mut self.wanted] {
+        let Self { broken_head, broken_tail, thinned, wanted, .. } = self;
+        for tracks in [broken_head, broken_tail, thinned, wanted] {
             tracks.retain(|(of, _)| *of != source);
         }
     }

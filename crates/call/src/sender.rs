@@ -14,6 +14,12 @@ use crate::wire::{MediaHeader, ParticipantId, Track};
 
 /// Priorities of streams: audio leaves before all video, messages before both.
 const AUDIO_PRIORITY: i32 = 1;
+/// Priority of padding, which leaves last.
+const PADDING_PRIORITY: i32 = -1;
+/// Payload of a frame of padding in bytes.
+const PADDING_FRAME_BYTES: u64 = 4096;
+/// Bytes of padding that wait at most.
+const MAX_PADDING_BYTES: u64 = 64 << 10;
 /// Bytes that frames hand over to the connection beyond its window: what lies there leaves in its order and
 /// cannot be dropped any more.
 pub(crate) const UNSENT_BYTES: u64 = 8 << 10;
@@ -26,19 +32,49 @@ pub(crate) struct FrameSender {
     queue: Mutex<FrameQueue>,
     audio: Notify,
     video: Notify,
+    /// Bytes of padding that wait.
+    padding: Mutex<u64>,
+    pads: Notify,
     encode: Box<EncodeHeader>,
 }
 
 impl FrameSender {
     pub(crate) fn new(config: QueueConfig, encode: Box<EncodeHeader>) -> Arc<Self> {
         let queue = Mutex::new(FrameQueue::new(config));
-        Arc::new(Self { queue, audio: Notify::new(), video: Notify::new(), encode })
+        Arc::new(Self {
+            queue,
+            audio: Notify::new(),
+            video: Notify::new(),
+            padding: Mutex::default(),
+            pads: Notify::new(),
+            encode,
+        })
     }
 
     pub(crate) fn push(&self, now: Time, frame: Frame) {
         let notify = if frame.header.track == Track::Audio { &self.audio } else { &self.video };
         self.queue.lock().push(now, frame);
         notify.notify_one();
+    }
+
+    /// Sends so many bytes that mean nothing, as far as there is room.
+    pub(crate) fn pad(&self, bytes: u64) {
+        if bytes > 0 {
+            let mut padding = self.padding.lock();
+            *padding = (*padding + bytes).min(MAX_PADDING_BYTES);
+            self.pads.notify_one();
+        }
+    }
+
+    /// Takes padding to send: none while media waits.
+    fn take_padding(&self) -> Option<Frame> {
+        let mut padding = self.padding.lock();
+        if self.queue.lock().bytes() > 0 {
+            *padding = 0;
+        }
+        let bytes = (*padding).min(PADDING_FRAME_BYTES);
+        *padding -= bytes;
+        (bytes > 0).then(|| Frame::padding(bytes as u32))
     }
 
     /// Bytes that wait here; those that wait in the connection are at most [`UNSENT_BYTES`].
@@ -82,10 +118,22 @@ impl FrameSender {
                 }
             }
         };
+        let padding = async {
+            loop {
+                let Some(frame) = self.take_padding() else {
+                    self.pads.notified().await;
+                    continue;
+                };
+                if let Err(e) = self.send(connection, frame, PADDING_PRIORITY).await {
+                    return e;
+                }
+            }
+        };
         tokio::select! {
             biased;
             e = audio => e,
             e = video => e,
+            e = padding => e,
         }
     }
 

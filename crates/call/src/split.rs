@@ -14,3 +14,22 @@ pub fn max_min(budget: f64, rates: &[f64]) -> Vec<f64> {
     }
     shares
 }
+
+/// Divides `budget` over sources of these rates and tiers: max-min fair among those of the lowest tier, then, with
+/// what they leave, among those of the next one.
+pub fn max_min_by_tier(budget: f64, sources: &[(f64, u8)]) -> Vec<f64> {
+    let mut tiers: Vec<u8> = sources.iter().map(|(_, tier)| *tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let mut shares = vec![0.0; sources.len()];
+    let mut left = budget;
+    for tier in tiers {
+        let of_tier: Vec<_> = (0..sources.len()).filter(|i| sources[*i].1 == tier).collect();
+        let rates: Vec<_> = of_tier.iter().map(|i| sources[*i].0).collect();
+        for (i, share) in of_tier.into_iter().zip(max_min(left, &rates)) {
+            shares[i] = share;
+        }
+        left = budget - shares.iter().sum::<f64>();
+    }
+    shares
+}

@@ -10,6 +10,8 @@ use airlane_plum::{Epoch, MalformedNotice, NOTICE_BYTES, Notice};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use thiserror::Error;
 
+use crate::layers::{InvalidLayers, LayerTable};
+
 /// Version of the format.
 pub const VERSION: u8 = 1;
 /// Length of the header of a frame in bytes.
@@ -23,6 +25,11 @@ const MAX_MESSAGE_BYTES: usize = 128;
 
 const KEY_FRAME: u8 = 0x80;
 const HAS_EPOCH: u8 = 0x40;
+/// Bits of the temporal layer of video, and of audio whether there is speech in it.
+const LAYER_SHIFT: u8 = 4;
+const LAYER_MASK: u8 = 0x30;
+/// Bits of the length of a payload; above them is the distance to the reference less one.
+const LENGTH_BITS: u32 = 24;
 
 /// Number of a participant in a call, given by the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,17 +44,27 @@ pub enum Track {
     Camera,
     /// Video of a shared screen.
     Screen,
+    /// Bytes that mean nothing: a server sends them to find out how much a downlink carries.
+    Padding,
 }
 
 impl Track {
     /// All tracks.
-    pub const ALL: [Self; 3] = [Self::Audio, Self::Camera, Self::Screen];
+    pub const ALL: [Self; 4] = [Self::Audio, Self::Camera, Self::Screen, Self::Padding];
+    /// Tracks of video.
+    pub const VIDEOS: [Self; 2] = [Self::Camera, Self::Screen];
+
+    /// True for a track of video.
+    pub fn is_video(self) -> bool {
+        Self::VIDEOS.contains(&self)
+    }
 
     fn code(self) -> u8 {
         match self {
             Self::Audio => 0,
             Self::Camera => 1,
             Self::Screen => 2,
+            Self::Padding => 3,
         }
     }
 
@@ -63,8 +80,11 @@ pub enum WireError {
     #[error("version {0}: expected {VERSION}")]
     Version(u8),
     /// A track that does not exist.
-    #[error("track {0}: expected 0 (audio), 1 (camera) or 2 (screen)")]
+    #[error("track {0}: expected 0 (audio), 1 (camera), 2 (screen) or 3 (padding)")]
     Track(u8),
+    /// A track that is no video.
+    #[error("track {0}: expected 1 (camera) or 2 (screen)")]
+    Video(u8),
     /// A type of message that does not exist.
     #[error("message type {0}")]
     Type(u8),
@@ -80,6 +100,9 @@ pub enum WireError {
     /// A target bitrate that is none.
     #[error(transparent)]
     Notice(#[from] MalformedNotice),
+    /// Layers that are none.
+    #[error(transparent)]
+    Layers(#[from] InvalidLayers),
     /// An estimate that is no rate.
     #[error("an estimate of {0} kbit/s")]
     Estimate(f32),
@@ -92,6 +115,12 @@ pub struct MediaHeader {
     pub track: Track,
     /// True if it can be decoded without the frames before it.
     pub is_key: bool,
+    /// Temporal layer of video, 0 to 3: no frame of a lower layer is predicted from it.
+    pub temporal_layer: u8,
+    /// Distance to the frame that it is predicted from, 1 to 255; 1 if it is a key frame.
+    pub reference_distance: u8,
+    /// True for audio in which somebody speaks.
+    pub has_speech: bool,
     /// Participant whose frame it is; towards the server it is not read.
     pub source: ParticipantId,
     /// Number in its track, from 0.
@@ -146,11 +175,17 @@ impl MediaHeader {
     fn encode_common(&self, flags: u8) -> BytesMut {
         let mut to = BytesMut::with_capacity(HEADER_BYTES);
         to.put_u8(VERSION);
-        to.put_u8(self.track.code() | flags | if self.is_key { KEY_FRAME } else { 0 });
+        let layer = match self.track {
+            Track::Audio => u8::from(self.has_speech),
+            _ => self.temporal_layer,
+        };
+        let layer = (layer << LAYER_SHIFT) & LAYER_MASK;
+        to.put_u8(self.track.code() | layer | flags | if self.is_key { KEY_FRAME } else { 0 });
         to.put_u16(self.source.0);
         to.put_u32(self.frame);
         to.put_u64(u64::try_from(self.captured.as_micros()).unwrap_or(u64::MAX));
-        to.put_u32(self.payload_bytes);
+        let distance = u32::from(self.reference_distance.saturating_sub(1));
+        to.put_u32(distance << LENGTH_BITS | self.payload_bytes);
         to
     }
 
@@ -180,13 +215,21 @@ impl MediaHeader {
             return Err(WireError::Version(version));
         }
         let flags = from.get_u8();
+        let track = Track::of(flags & !(KEY_FRAME | HAS_EPOCH | LAYER_MASK))?;
+        let layer = (flags & LAYER_MASK) >> LAYER_SHIFT;
+        let (source, frame) = (ParticipantId(from.get_u16()), from.get_u32());
+        let captured = Duration::from_micros(from.get_u64());
+        let length = from.get_u32();
         let header = Self {
-            track: Track::of(flags & !(KEY_FRAME | HAS_EPOCH))?,
+            track,
             is_key: flags & KEY_FRAME != 0,
-            source: ParticipantId(from.get_u16()),
-            frame: from.get_u32(),
-            captured: Duration::from_micros(from.get_u64()),
-            payload_bytes: from.get_u32(),
+            temporal_layer: if track.is_video() { layer } else { 0 },
+            reference_distance: ((length >> LENGTH_BITS) as u8).saturating_add(1),
+            has_speech: track == Track::Audio && layer == 1,
+            source,
+            frame,
+            captured,
+            payload_bytes: length & ((1 << LENGTH_BITS) - 1),
         };
         match header.payload_bytes > MAX_FRAME_BYTES {
             true => Err(WireError::FrameBytes(header.payload_bytes)),
@@ -210,6 +253,11 @@ pub enum FromParticipant {
     Report(UplinkReport),
     /// A track of another participant cannot be decoded: a key frame is wanted.
     RequestKeyFrame(ParticipantId, Track),
+    /// It sends this track of video from now on, with these layers. At first it is taken to send its camera in one
+    /// layer.
+    Publish(Track, LayerTable),
+    /// It sends this track no more for now: it is muted.
+    Mute(Track),
 }
 
 /// Message of the server on the control stream.
@@ -227,6 +275,8 @@ pub enum FromServer {
     RequestKeyFrame(Track),
     /// True if the participant's video is wanted.
     Pause(bool),
+    /// Another one sends this track of video from now on, or not.
+    Sends(ParticipantId, Track, bool),
 }
 
 /// Takes the first message off a buffer; `None` while it is not whole.
@@ -259,6 +309,11 @@ fn name(bytes: &[u8]) -> Result<String, WireError> {
     }
 }
 
+/// A track of video.
+fn video(code: u8) -> Result<Track, WireError> {
+    Track::of(code).ok().filter(|track| track.is_video()).ok_or(WireError::Video(code))
+}
+
 /// Body of a message whose length is known.
 fn exactly<const N: usize>(body: &BytesMut) -> Result<[u8; N], WireError> {
     <[u8; N]>::try_from(&body[..]).map_err(|_| WireError::Length(body.len()))
@@ -283,6 +338,12 @@ impl FromParticipant {
                 let [high, low] = id.0.to_be_bytes();
                 put_message(3, &[high, low, track.code()], to);
             }
+            Self::Publish(track, layers) => {
+                let mut body = vec![track.code(), layers.temporal_layers()];
+                body.extend(layers.units().iter().flat_map(|share| share.to_be_bytes()));
+                put_message(4, &body, to);
+            }
+            Self::Mute(track) => put_message(5, &[track.code()], to),
         }
     }
 
@@ -307,6 +368,18 @@ impl FromParticipant {
                 let id = ParticipantId(u16::from_be_bytes([high, low]));
                 Self::RequestKeyFrame(id, Track::of(track)?)
             }
+            4 => match body.split_first_chunk::<2>() {
+                Some(([track, temporal_layers], shares)) if shares.len() % 2 == 0 => {
+                    let shares = shares.chunks_exact(2).map(|c| u16::from_be_bytes([c[0], c[1]]));
+                    let layers = LayerTable::from_units(shares.collect(), *temporal_layers)?;
+                    Self::Publish(video(*track)?, layers)
+                }
+                _ => return Err(WireError::Length(body.len())),
+            },
+            5 => {
+                let [track] = exactly(&body)?;
+                Self::Mute(video(track)?)
+            }
             other => return Err(WireError::Type(other)),
         }))
     }
@@ -326,6 +399,10 @@ impl FromServer {
             Self::Notice(notice) => put_message(4, &notice.encode(), to),
             Self::RequestKeyFrame(track) => put_message(5, &[track.code()], to),
             Self::Pause(is_paused) => put_message(6, &[u8::from(*is_paused)], to),
+            Self::Sends(id, track, is_sent) => {
+                let [high, low] = id.0.to_be_bytes();
+                put_message(7, &[high, low, track.code(), u8::from(*is_sent)], to);
+            }
         }
     }
 
@@ -351,6 +428,10 @@ impl FromServer {
             6 => {
                 let [is_paused] = exactly(&body)?;
                 Self::Pause(is_paused != 0)
+            }
+            7 => {
+                let [high, low, track, is_sent] = exactly(&body)?;
+                Self::Sends(id([high, low]), video(track)?, is_sent != 0)
             }
             other => return Err(WireError::Type(other)),
         }))

@@ -2,24 +2,27 @@
 //!
 //! ```text
 //! participant --frames--> Session --Room--> FrameQueue of each other Session --frames--> participant
-//!                            | estimates, bytes, queueing          ^ share of each source
+//!                            | estimates, bytes, queueing          ^ share or layers of each video
 //!                            '--> Coordinator --> optimiser --> state of each client
 //! ```
 
 mod coordination;
+mod downlink;
+mod probe;
 mod room;
 mod session;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_plum::{CapacityConfig, CoordinatorConfig, State, Target};
+use airlane_plum::{CapacityConfig, CoordinatorConfig, State};
 use airlane_quic::{Endpoint, TransportConfig};
 use airlane_runtime::RuntimeExt;
 
+use crate::allocate::AllocatorKind;
 use crate::last_n::LastNConfig;
+use crate::optimiser::Optimiser;
 use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
 use crate::sender::UNSENT_BYTES;
@@ -33,19 +36,8 @@ const MAX_STREAMS: u32 = 64;
 /// Bytes that a participant may have under way.
 const RECEIVE_WINDOW_BYTES: u32 = 2 << 20;
 
-/// Function from the capacities of all clients, in the order of their keys, to the targets of all; `None` where
-/// there is no valid result.
-pub type Optimise = dyn Fn(&[Rate]) -> Option<Vec<Target>> + Send + Sync;
-
-/// Optimiser of a conference.
-#[derive(Clone)]
-pub struct Optimiser(pub Arc<Optimise>);
-
-impl fmt::Debug for Optimiser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Optimiser")
-    }
-}
+/// Time that an optimiser may take, unless another is given.
+pub const DEFAULT_OPTIMISER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Coordination of uplinks and downlinks.
 #[derive(Clone, Debug)]
@@ -54,8 +46,20 @@ pub struct CoordinationConfig {
     pub coordinator: CoordinatorConfig,
     /// The chooser of bitrates.
     pub optimiser: Optimiser,
+    /// Time after which a result is not waited for any more: then everybody is Natural.
+    pub optimiser_timeout: Duration,
     /// True if the bitrate from before the Constrained state is restored.
     pub restores: bool,
+}
+
+/// Way in which a server makes videos fit a downlink.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinning {
+    /// Each frame is cut to its video's share, as a transcoder of that ratio would make it.
+    #[default]
+    Transcode,
+    /// Layers of each video are forwarded that fit.
+    Layers(AllocatorKind),
 }
 
 /// Settings of a conference server.
@@ -69,7 +73,11 @@ pub struct ServerConfig {
     pub queue: QueueConfig,
     /// Settings by which the capacity of each channel is found.
     pub capacity: CapacityConfig,
-    /// Bytes of a frame of video that are forwarded however small its share is.
+    /// Way in which videos are made to fit a downlink.
+    pub thinning: Thinning,
+    /// True if the video of the participant who speaks gets what it needs before those of others.
+    pub speakers_first: bool,
+    /// Bytes of a frame of video that a transcoder forwards however small its share is.
     pub min_frame_bytes: u32,
     /// Choice of the participants whose video is forwarded; `None`: everybody.
     pub last_n: Option<LastNConfig>,
@@ -84,10 +92,18 @@ impl Default for ServerConfig {
             rates: RateConfig::default(),
             queue: QueueConfig::default(),
             capacity: CapacityConfig::default(),
+            thinning: Thinning::Transcode,
+            speakers_first: false,
             min_frame_bytes: 1000,
             last_n: None,
             coordination: None,
         }
+    }
+}
+
+impl ServerConfig {
+    fn has_layers(&self) -> bool {
+        self.thinning != Thinning::Transcode
     }
 }
 
@@ -127,10 +143,22 @@ pub fn server_transport(mut config: TransportConfig) -> TransportConfig {
     config
 }
 
-/// Serves one conference: everybody who connects to `endpoint` takes part. It ends with the endpoint.
+/// Room that is closed when this is dropped.
+struct OpenRoom(Arc<Room>);
+
+impl Drop for OpenRoom {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Serves one conference: everybody who connects to `endpoint` takes part. It ends with the endpoint, and the
+/// conference with it or when it is dropped.
 pub async fn serve(endpoint: Endpoint, config: ServerConfig, note: ServerNote) {
     let clock = endpoint.runtime().clone();
     let room = Room::new(config, clock.clone(), note);
+    // Sessions end with this future.
+    let _open = OpenRoom(room.clone());
     let ticking = {
         let (room, clock) = (room.clone(), clock.clone());
         async move {

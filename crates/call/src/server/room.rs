@@ -1,19 +1,22 @@
 //! The room: who takes part, and what goes from one to another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_runtime::RuntimeHandle;
+use airlane_base::{Rate, Time};
+use airlane_plum::Decision;
+use airlane_runtime::{RuntimeHandle, Watched};
 use parking_lot::Mutex;
 
 use super::coordination::Coordination;
 use super::session::Session;
 use super::{ServerConfig, ServerNote};
+use crate::allocate::Offer;
 use crate::error::CallError;
 use crate::last_n::LastN;
 use crate::queue::Frame;
-use crate::split::max_min;
+use crate::speakers::ActiveSpeaker;
 use crate::wire::{FromServer, ParticipantId, Track};
 
 /// Interval at which channels are sampled.
@@ -28,8 +31,8 @@ fn pause_others(last_n: &LastN, sessions: &BTreeMap<ParticipantId, Arc<Session>>
     }
 }
 
-/// A room. Locks: the sessions' map first, then the next number or the last speakers, then one session's state at
-/// a time. The coordination is the ticks' alone.
+/// A room. Locks: the sessions' map first, then the next number, or the speaker and the last speakers, then one
+/// session's state at a time. The coordination is the ticks' alone.
 pub(super) struct Room {
     pub(super) config: ServerConfig,
     pub(super) clock: RuntimeHandle,
@@ -39,8 +42,11 @@ pub(super) struct Room {
     next_id: Mutex<u16>,
     coordination: Mutex<Option<Coordination>>,
     last_n: Mutex<Option<LastN>>,
+    speaker: Mutex<ActiveSpeaker>,
     ticks: Mutex<u64>,
     note: ServerNote,
+    /// True once the server is gone.
+    is_closed: Watched<bool>,
 }
 
 impl Room {
@@ -51,6 +57,7 @@ impl Room {
         let last_n = config.last_n.map(|config| LastN::new(config, rng(), clock.now()));
         Arc::new(Self {
             last_n: Mutex::new(last_n),
+            speaker: Mutex::default(),
             config,
             clock,
             sessions: Mutex::default(),
@@ -58,7 +65,18 @@ impl Room {
             coordination: Mutex::new(coordination),
             ticks: Mutex::default(),
             note,
+            is_closed: Watched::new(false),
         })
+    }
+
+    /// Ends with the server.
+    pub(super) async fn closed(&self) {
+        self.is_closed.until(true).await;
+    }
+
+    /// Ends all sessions.
+    pub(super) fn close(&self) {
+        self.is_closed.set(true);
     }
 
     /// Lets a participant in: `make` gets its number. The others are told, and asked for key frames.
@@ -76,7 +94,14 @@ impl Room {
         for other in sessions.values() {
             session.tell(FromServer::Joined(other.id, other.name.clone()));
             other.tell(FromServer::Joined(session.id, name.to_owned()));
-            other.request_key_frame(self.clock.now(), Track::Camera);
+            other.request_key_frames(self.clock.now());
+            for track in Track::VIDEOS {
+                // What is not said is that of who has just joined: a camera is sent, a screen is not.
+                let is_sent = other.told().contains(&track);
+                if is_sent != (track == Track::Camera) {
+                    session.tell(FromServer::Sends(other.id, track, is_sent));
+                }
+            }
         }
         sessions.insert(session.id, session.clone());
         if let Some(last_n) = &mut *self.last_n.lock() {
@@ -107,6 +132,7 @@ impl Room {
             last_n.leave(id);
             pause_others(last_n, &sessions);
         }
+        self.speaker.lock().forget(id);
         for other in sessions.values() {
             other.forget(id);
             other.tell(FromServer::Left(id));
@@ -120,7 +146,7 @@ impl Room {
         let source = frame.header.source;
         // The last frames of who has left may come after that was told.
         let Some(of) = sessions.get(&source) else { return };
-        if of.is_paused() && frame.header.track != Track::Audio {
+        if of.is_paused() && frame.header.track == Track::Camera {
             return;
         }
         for (id, session) in &*sessions {
@@ -137,6 +163,21 @@ impl Room {
         }
     }
 
+    /// Takes a frame of audio in which a participant speaks.
+    pub(super) fn on_speech(&self, now: Time, id: ParticipantId) {
+        let sessions = self.sessions.lock();
+        // The last frames of who has left may come after that was told.
+        if !sessions.contains_key(&id) {
+            return;
+        }
+        if let Some(speaker) = self.speaker.lock().on_speech(now, id)
+            && let Some(last_n) = &mut *self.last_n.lock()
+        {
+            last_n.on_speaker(speaker);
+            pause_others(last_n, &sessions);
+        }
+    }
+
     /// Samples all channels; now and then divides downlinks over sources, and coordinates.
     pub(super) fn tick(&self) {
         let now = self.clock.now();
@@ -149,12 +190,17 @@ impl Room {
         let sessions: Vec<Arc<Session>> = self.sessions.lock().values().cloned().collect();
         for session in &sessions {
             session.sample(now);
+            session.pad(TICK_INTERVAL);
         }
         if ticks % TICKS_PER_SPLIT != 0 {
             return;
         }
         for (source, track) in sessions.iter().flat_map(|session| session.take_wanted()) {
             self.request_key_frame(source, track);
+        }
+        for session in &sessions {
+            session.request_deferred(now);
+            self.tell_sent(session, &sessions);
         }
         {
             let sessions = self.sessions.lock();
@@ -165,14 +211,28 @@ impl Room {
             }
         }
         if let Some(coordination) = &mut *self.coordination.lock() {
-            let channels: Vec<_> = sessions.iter().map(|s| (s.id, s.channel())).collect();
+            // Whoever sends no video has no uplink that others wait for, and needs nothing of it for its downlink.
+            let (senders, muted): (Vec<_>, Vec<_>) =
+                sessions.iter().partition(|session| session.sends_video());
+            let channels: Vec<_> = senders.iter().map(|s| (s.id, s.channel())).collect();
             for (id, decision) in coordination.update(now, &channels) {
-                if let Some(session) = sessions.iter().find(|session| session.id == id) {
+                if let Some(session) = senders.iter().find(|session| session.id == id) {
                     session.decide(decision);
                 }
             }
+            muted.iter().for_each(|session| session.decide(Decision::Natural));
         }
-        self.split(&sessions);
+        self.divide(&sessions);
+    }
+
+    /// Tells the others which videos a participant sends, if that has changed.
+    fn tell_sent(&self, session: &Session, sessions: &[Arc<Session>]) {
+        let Some((sent, before)) = session.take_sent() else { return };
+        for other in sessions.iter().filter(|other| other.id != session.id) {
+            for track in sent.symmetric_difference(&before) {
+                other.tell(FromServer::Sends(session.id, *track, sent.contains(track)));
+            }
+        }
     }
 
     /// True if the bitrate from before a hold is restored.
@@ -180,21 +240,39 @@ impl Room {
         self.config.coordination.as_ref().is_some_and(|config| config.restores)
     }
 
-    /// Divides the downlink of each participant over the others' video, max-min fair.
-    fn split(&self, sessions: &[Arc<Session>]) {
+    /// Divides the downlink of each participant over the others' videos.
+    fn divide(&self, sessions: &[Arc<Session>]) {
         let now = self.clock.now();
-        let rates: Vec<_> = sessions.iter().map(|session| session.video_rate(now)).collect();
-        for (i, session) in sessions.iter().enumerate() {
-            let budget = session.down_media(now);
-            let others = || (0..sessions.len()).filter(move |j| *j != i);
-            let of_others: Vec<f64> = others().map(|j| rates[j].as_f64()).collect();
-            let shares = max_min(budget.as_f64(), &of_others);
-            let ratios = others().zip(shares).map(|(j, share)| {
-                let rate = rates[j].as_f64();
-                (sessions[j].id, if rate > 0.0 { share / rate } else { 1.0 })
-            });
-            session.set_ratios(ratios.collect());
-            (self.note)(session.record(now, rates[i], budget));
+        let speaker = self.speaker.lock().speaker(now).filter(|_| self.config.speakers_first);
+        let mut offers = Vec::new();
+        let mut rates = Vec::new();
+        for session in sessions {
+            let mut sum = Rate::ZERO;
+            for (track, rate, layers) in session.videos(now) {
+                let tier = match track {
+                    Track::Screen => 0,
+                    _ if speaker == Some(session.id) => 1,
+                    _ => 2,
+                };
+                sum = Rate::from_bps(sum.bps().saturating_add(rate.bps()));
+                let stream = (session.id, track);
+                // The camera of who is paused is not there.
+                if track == Track::Screen || !session.is_paused() || !self.config.has_layers() {
+                    offers.push(Offer { stream, rate: rate.as_f64(), layers, tier });
+                }
+            }
+            rates.push(sum);
+        }
+        let mut key_frames = BTreeSet::new();
+        for (session, rate) in sessions.iter().zip(rates) {
+            let budget = session.down_media(now, &self.config);
+            let others: Vec<_> =
+                offers.iter().filter(|offer| offer.stream.0 != session.id).cloned().collect();
+            key_frames.extend(session.divide(now, budget, &others));
+            (self.note)(session.record(now, rate, budget));
+        }
+        for (source, track) in key_frames {
+            self.request_key_frame(source, track);
         }
     }
 }

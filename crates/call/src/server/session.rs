@@ -1,6 +1,6 @@
 //! The session of one participant at the server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,11 +15,14 @@ use bytes::BytesMut;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
+use super::downlink::Downlink;
 use super::room::Room;
-use super::{ChannelRecord, JOIN_TIMEOUT};
+use super::{ChannelRecord, JOIN_TIMEOUT, ServerConfig, Thinning};
+use crate::allocate::{Offer, StreamId};
 use crate::arriving::{ArrivingBytes, each_stream, read_header};
 use crate::control_stream::{next_message, write_message};
 use crate::error::CallError;
+use crate::layers::LayerTable;
 use crate::meter::Meter;
 use crate::queue::Frame;
 use crate::rate::{Bitrate, Guidance, estimate};
@@ -34,6 +37,8 @@ const MAX_ARRIVING_BYTES: u64 = 8 << 20;
 const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval at which the notice is repeated on the control stream.
 const NOTICE_INTERVAL: Duration = Duration::from_millis(500);
+/// Bytes that wait from which on a downlink is not probed for more.
+const MAX_PROBING_BYTES: u64 = 64 << 10;
 /// IP and UDP headers of a datagram in bytes.
 const IP_UDP_BYTES: u64 = IP_UDP_HEADER_BYTES as u64;
 
@@ -50,6 +55,13 @@ pub(super) struct Session {
     is_paused: AtomicBool,
 }
 
+/// Track of video that a participant sends.
+#[derive(Default)]
+struct Sent {
+    layers: LayerTable,
+    video: Meter,
+}
+
 /// State that its tasks share.
 struct Shared {
     control: ServerControl,
@@ -57,12 +69,18 @@ struct Shared {
     report: UplinkReport,
     /// Bandwidth of the downlink at the last sample, as its controller estimates.
     down_estimate: Option<Rate>,
-    /// Video that arrives from it.
-    video: Meter,
-    /// Share of each source's video that goes to it.
-    ratios: BTreeMap<ParticipantId, f64>,
+    /// Tracks of video that it sends.
+    sent: BTreeMap<Track, Sent>,
+    /// Tracks of video that the others were told that it sends.
+    told: BTreeSet<Track>,
+    /// Video that goes to it.
+    downlink: Downlink,
+    /// Padding that goes to it, bit/s.
+    padding: f64,
     /// Time at which a key frame of each track was asked for last.
     asked: BTreeMap<Track, Time>,
+    /// Tracks of which a key frame is asked for as soon as it may be.
+    deferred: BTreeSet<Track>,
     /// Bitrate of media that goes to it.
     bitrate: Bitrate,
 }
@@ -75,16 +93,66 @@ impl Session {
         }
     }
 
-    /// Asks for a key frame of a track, at most every half second.
-    pub(super) fn request_key_frame(&self, now: Time, track: Track) {
+    /// Asks for a key frame of a track, at most every half second; whether it did.
+    pub(super) fn request_key_frame(&self, now: Time, track: Track) -> bool {
         {
-            let asked = &mut self.shared.lock().asked;
-            if asked.get(&track).is_some_and(|at| now - *at < KEY_FRAME_INTERVAL) {
-                return;
+            let mut shared = self.shared.lock();
+            let is_soon = |at: &Time| now - *at < KEY_FRAME_INTERVAL;
+            if !shared.sent.contains_key(&track) || shared.asked.get(&track).is_some_and(is_soon) {
+                return false;
             }
-            asked.insert(track, now);
+            shared.asked.insert(track, now);
+            shared.deferred.remove(&track);
         }
         self.tell(FromServer::RequestKeyFrame(track));
+        true
+    }
+
+    /// Asks for key frames of all videos for somebody who joins: as soon as they may be asked for, unless one comes
+    /// before that.
+    pub(super) fn request_key_frames(&self, now: Time) {
+        let sent: Vec<_> = self.shared.lock().sent.keys().copied().collect();
+        for track in sent {
+            if !self.request_key_frame(now, track) {
+                self.shared.lock().deferred.insert(track);
+            }
+        }
+    }
+
+    /// Asks for the key frames that could not be asked for before.
+    pub(super) fn request_deferred(&self, now: Time) {
+        let deferred: Vec<_> = self.shared.lock().deferred.iter().copied().collect();
+        for track in deferred {
+            self.request_key_frame(now, track);
+        }
+    }
+
+    /// Tracks of video that it sends, if that is news, with those that it sent before.
+    pub(super) fn take_sent(&self) -> Option<(BTreeSet<Track>, BTreeSet<Track>)> {
+        let mut shared = self.shared.lock();
+        let sent: BTreeSet<_> = shared.sent.keys().copied().collect();
+        if sent == shared.told {
+            return None;
+        }
+        let before = std::mem::replace(&mut shared.told, sent.clone());
+        Some((sent, before))
+    }
+
+    /// Tracks of video that the others were told that it sends.
+    pub(super) fn told(&self) -> BTreeSet<Track> {
+        self.shared.lock().told.clone()
+    }
+
+    /// True if it sends any video.
+    pub(super) fn sends_video(&self) -> bool {
+        !self.shared.lock().sent.is_empty()
+    }
+
+    /// Its videos: rate and layers of each.
+    pub(super) fn videos(&self, now: Time) -> Vec<(Track, Rate, LayerTable)> {
+        let mut shared = self.shared.lock();
+        let sent = shared.sent.iter_mut();
+        sent.map(|(track, sent)| (*track, sent.video.rate(now), sent.layers.clone())).collect()
     }
 
     /// True if its video is not wanted.
@@ -105,18 +173,17 @@ impl Session {
 
     pub(super) fn forget(&self, id: ParticipantId) {
         self.sender.forget(id);
-        self.shared.lock().ratios.remove(&id);
+        self.shared.lock().downlink.forget(id);
     }
 
-    /// Forwards a frame of another participant to this one, cut to its share.
+    /// Forwards a frame of another participant to this one, thinned.
     pub(super) fn forward(&self, now: Time, frame: &Frame, min_bytes: u32) {
-        let whole = frame.header.payload_bytes;
         let frame = if frame.header.track == Track::Audio {
             frame.clone()
         } else {
-            let ratio = self.shared.lock().ratios.get(&frame.header.source).copied().unwrap_or(1.0);
-            let bytes = (f64::from(whole) * ratio).ceil() as u32;
-            frame.cut(bytes.max(min_bytes).min(whole))
+            let thinned = self.shared.lock().downlink.thin(frame, min_bytes);
+            let Some(frame) = thinned else { return };
+            frame
         };
         self.sender.push(now, frame);
     }
@@ -166,22 +233,40 @@ impl Session {
         }
     }
 
-    /// Bitrate of video that the participant sends.
-    pub(super) fn video_rate(&self, now: Time) -> Rate {
-        self.shared.lock().video.rate(now)
-    }
-
-    /// Bitrate of media that may go to the participant.
-    pub(super) fn down_media(&self, now: Time) -> Rate {
+    /// Bitrate of media that may go to the participant. Where layers are chosen, bytes that wait count for what it
+    /// takes to send them in a second: half the bitrate would be a lower layer at each key frame.
+    pub(super) fn down_media(&self, now: Time, config: &ServerConfig) -> Rate {
         let pending = self.sender.bytes();
         let mut shared = self.shared.lock();
         let estimate = shared.down_estimate;
         let (target, retained) = (shared.control.target(), shared.control.take_retained());
-        shared.bitrate.update(now, &Guidance { estimate, pending, target, retained })
+        let mut guidance = Guidance { estimate, pending, target, retained };
+        match config.thinning {
+            Thinning::Transcode => shared.bitrate.update(now, &guidance),
+            Thinning::Layers(_) => {
+                guidance.pending = 0;
+                let rate = shared.bitrate.update(now, &guidance);
+                let excess = pending.saturating_sub(config.rates.max_pending_bytes);
+                Rate::from_bps(rate.bps().saturating_sub(excess.saturating_mul(8)))
+            }
+        }
     }
 
-    pub(super) fn set_ratios(&self, ratios: BTreeMap<ParticipantId, f64>) {
-        self.shared.lock().ratios = ratios;
+    /// Divides the downlink over the others' videos, and returns those of which a key frame is needed.
+    pub(super) fn divide(&self, now: Time, budget: Rate, offers: &[Offer]) -> Vec<StreamId> {
+        let is_full = self.sender.bytes() > MAX_PROBING_BYTES;
+        let mut shared = self.shared.lock();
+        // Who is held does not look for more.
+        let is_full = is_full || shared.control.target().is_some();
+        let division = shared.downlink.divide(now, budget.as_f64(), is_full, offers);
+        shared.padding = division.padding;
+        division.key_frames
+    }
+
+    /// Sends the padding of a while.
+    pub(super) fn pad(&self, time: Duration) {
+        let padding = self.shared.lock().padding;
+        self.sender.pad(Rate::from_bps_f64(padding).bytes_in(time));
     }
 
     pub(super) fn record(&self, now: Time, up_media: Rate, down_media: Rate) -> ChannelRecord {
@@ -233,9 +318,12 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         capacity: CapacityEstimator::new(room.config.capacity),
         report: UplinkReport::default(),
         down_estimate: None,
-        video: Meter::default(),
-        ratios: BTreeMap::new(),
+        sent: BTreeMap::from([(Track::Camera, Sent::default())]),
+        told: BTreeSet::from([Track::Camera]),
+        downlink: Downlink::new(room.config.thinning, room.clock.now()),
+        padding: 0.0,
         asked: BTreeMap::new(),
+        deferred: BTreeSet::new(),
         bitrate: Bitrate::new(room.config.rates, room.restores()),
     }));
     let header = {
@@ -257,6 +345,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         result = follow(room, &session, &mut from, &mut buffer) => result,
         result = speak(room, &session, to, outgoing) => result,
         error = session.sender.run(&session.connection, &room.clock) => Err(error.into()),
+        () = room.closed() => Ok(()),
     };
     room.leave(session.id);
     result
@@ -280,9 +369,20 @@ async fn receive_frame(
     let (header, report) = MediaHeader::decode_up(header)?;
     session.on_report(report);
     let payload = session.arriving.read_payload(&mut stream, first, header.payload_bytes).await?;
-    if header.track != Track::Audio {
-        let bytes = u64::from(header.payload_bytes);
-        session.shared.lock().video.add(room.clock.now(), bytes);
+    let now = room.clock.now();
+    match header.track {
+        Track::Audio if header.has_speech => room.on_speech(now, session.id),
+        Track::Audio => {}
+        Track::Padding => return Ok(()),
+        Track::Camera | Track::Screen => {
+            let shared = &mut *session.shared.lock();
+            // The last frames of a track that was muted may come after that was said.
+            let Some(sent) = shared.sent.get_mut(&header.track) else { return Ok(()) };
+            sent.video.add(now, u64::from(header.payload_bytes));
+            if header.is_key {
+                shared.deferred.remove(&header.track);
+            }
+        }
     }
     let header = MediaHeader { source: session.id, ..header };
     room.forward(&Frame { header, payload });
@@ -302,6 +402,14 @@ async fn follow(
             Some(FromParticipant::Report(report)) => session.on_report(report),
             Some(FromParticipant::RequestKeyFrame(source, track)) => {
                 room.request_key_frame(source, track);
+            }
+            Some(FromParticipant::Publish(track, layers)) => {
+                session.shared.lock().sent.entry(track).or_default().layers = layers;
+            }
+            Some(FromParticipant::Mute(track)) => {
+                let mut shared = session.shared.lock();
+                shared.sent.remove(&track);
+                shared.deferred.remove(&track);
             }
             // It says no more, and may receive on.
             None => return std::future::pending().await,

@@ -1,10 +1,11 @@
 //! Whole conferences, in virtual time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_call::{CoordinationConfig, LastNConfig, Optimiser, ServerConfig};
+use airlane_call::{
+    CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, LastNConfig, Optimiser, ServerConfig,
+};
 use airlane_plum::{
     CapacityConfig, CapacityMethod, CoordinatorConfig, OptimiserConfig, Problem, State, Target,
     Targets, solver_for, targets,
@@ -17,7 +18,7 @@ const LENGTH: Duration = Duration::from_secs(30);
 const SETTLED: Duration = Duration::from_secs(10);
 
 /// Coordination with Plum's optimiser.
-fn plum(rho: f64) -> ServerConfig {
+pub fn plum(rho: f64) -> ServerConfig {
     let config = OptimiserConfig { rho, ..OptimiserConfig::default() };
     coordinated(move |rates| {
         let capacities: Vec<f64> = rates.iter().map(|rate| rate.as_f64() / 1000.0).collect();
@@ -31,13 +32,14 @@ fn plum(rho: f64) -> ServerConfig {
     })
 }
 
-fn coordinated(
+pub fn coordinated(
     optimise: impl Fn(&[Rate]) -> Option<Vec<Target>> + Send + Sync + 'static,
 ) -> ServerConfig {
     ServerConfig {
         coordination: Some(CoordinationConfig {
             coordinator: CoordinatorConfig::default(),
-            optimiser: Optimiser(Arc::new(optimise)),
+            optimiser: Optimiser::immediate(optimise),
+            optimiser_timeout: DEFAULT_OPTIMISER_TIMEOUT,
             restores: true,
         }),
         ..ServerConfig::default()
@@ -45,7 +47,7 @@ fn coordinated(
 }
 
 /// Gives every channel under 30 Mbit/s this share of itself for its uplink.
-fn yielding(up: f64) -> ServerConfig {
+pub fn yielding(up: f64) -> ServerConfig {
     coordinated(move |rates| {
         let target = |rate: &Rate| match rate.mbps() < 30.0 {
             true => Target { up: rate.scale(up), down: rate.scale(1.0 - up) },
@@ -56,12 +58,12 @@ fn yielding(up: f64) -> ServerConfig {
 }
 
 /// A client on a half-duplex channel of 12 Mbit/s, and three with 50 Mbit/s each way.
-fn scene(server: ServerConfig) -> Outcome {
+pub fn scene(server: ServerConfig) -> Outcome {
     let accesses = [half_duplex(12.0), link(50.0), link(50.0), link(50.0)];
     call(accesses.map(Client::from).into(), server, LENGTH)
 }
 
-fn mean_mbps(outcome: &Outcome) -> f64 {
+pub fn mean_mbps(outcome: &Outcome) -> f64 {
     let clients = outcome.shown.len();
     let sum: f64 = (0..clients).map(|i| outcome.received_mbps(i, SETTLED, LENGTH)).sum();
     sum / clients as f64

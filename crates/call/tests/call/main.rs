@@ -1,6 +1,10 @@
-//! Calls in virtual time, and the parts of their roles.
+//! Tests of calls, from messages to whole conferences in virtual time.
 
 mod conference;
+mod faults;
+mod layers;
 mod media;
 mod messages;
+mod optimiser;
+mod tracks;
 mod world;

@@ -18,6 +18,9 @@ fn frame(source: u16, track: Track, number: u32, is_key: bool, bytes: u32) -> Fr
     let header = MediaHeader {
         track,
         is_key,
+        temporal_layer: 0,
+        reference_distance: 1,
+        has_speech: false,
         source: ParticipantId(source),
         frame: number,
         captured: Duration::ZERO,
@@ -101,7 +104,8 @@ proptest! {
         let mut playout = Playout::default();
         let mut shown: Vec<u32> = Vec::new();
         for number in order.into_iter().filter(|number| !lost.contains(number)) {
-            shown.extend(playout.on_frame(number, keys.contains(&number), number));
+            let header = frame(1, Track::Camera, number, keys.contains(&number), 1).header;
+            shown.extend(playout.on_frame(&header, number));
         }
         for pair in shown.windows(2) {
             prop_assert!(pair[1] > pair[0]);

@@ -7,6 +7,7 @@ use airlane_call::wire::{
     FromParticipant, FromServer, HEADER_BYTES, MAX_FRAME_BYTES, MediaHeader, ParticipantId, Track,
     UplinkReport, WireError,
 };
+use airlane_call::{InvalidLayers, LayerTable};
 use airlane_plum::{Epoch, Notice};
 use bytes::BytesMut;
 use proptest::prelude::*;
@@ -15,6 +16,9 @@ fn header() -> MediaHeader {
     MediaHeader {
         track: Track::Screen,
         is_key: true,
+        temporal_layer: 2,
+        reference_distance: 4,
+        has_speech: false,
         source: ParticipantId(513),
         frame: 70_000,
         captured: Duration::from_micros(123_456_789),
@@ -50,8 +54,8 @@ fn what_is_out_of_range_is_refused() {
         MediaHeader::decode_down(bytes)
     };
     assert_eq!(with(0, 2), Err(WireError::Version(2)));
-    assert_eq!(with(1, 3), Err(WireError::Track(3)));
-    assert!(matches!(with(16, 0xff), Err(WireError::FrameBytes(n)) if n > MAX_FRAME_BYTES));
+    assert_eq!(with(1, 4), Err(WireError::Track(4)));
+    assert!(matches!(with(17, 0xff), Err(WireError::FrameBytes(n)) if n > MAX_FRAME_BYTES));
     // A float that is no number.
     assert!(matches!(with(20, 0xff), Err(WireError::Notice(_))), "{:?}", with(20, 0xff));
 }
@@ -61,6 +65,12 @@ fn from_participant() -> Vec<FromParticipant> {
         FromParticipant::Join("Ada".to_owned()),
         FromParticipant::Report(UplinkReport { epoch: Some(Epoch(3)), estimate: None }),
         FromParticipant::RequestKeyFrame(ParticipantId(7), Track::Camera),
+        FromParticipant::Publish(Track::Screen, LayerTable::default()),
+        FromParticipant::Publish(
+            Track::Camera,
+            LayerTable::new(&[0.06, 0.26, 1.0], 3).expect("layers"),
+        ),
+        FromParticipant::Mute(Track::Camera),
     ]
 }
 
@@ -72,6 +82,7 @@ fn from_server() -> Vec<FromServer> {
         FromServer::Notice(Notice { epoch: Epoch(1), target: None }),
         FromServer::RequestKeyFrame(Track::Screen),
         FromServer::Pause(true),
+        FromServer::Sends(ParticipantId(2), Track::Screen, true),
     ]
 }
 
@@ -91,6 +102,24 @@ fn messages_come_out_as_they_went_in_however_they_are_cut() {
         read.push(message);
     }
     assert_eq!(read, from_server());
+}
+
+#[test]
+fn layers_that_are_none_are_refused() {
+    let publish = |body: &[u8]| {
+        let mut buffer = BytesMut::from(&[0, body.len() as u8 + 1, 4][..]);
+        buffer.extend_from_slice(body);
+        FromParticipant::decode(&mut buffer)
+    };
+    let none = Err(WireError::Layers(InvalidLayers));
+    assert_eq!(publish(&[1, 0, 0xff, 0xff]), none, "no temporal layer");
+    assert_eq!(publish(&[1, 4, 0xff, 0xff]), none, "four temporal layers");
+    assert_eq!(publish(&[1, 1]), none, "no spatial layer");
+    assert_eq!(publish(&[1, 1, 0, 0, 0xff, 0xff]), none, "a layer without bytes");
+    assert_eq!(publish(&[1, 1, 0x80, 0, 0x80, 0, 0xff, 0xff]), none, "layers that do not rise");
+    assert_eq!(publish(&[1, 1, 0x80, 0]), none, "a part of the whole");
+    assert_eq!(publish(&[1, 1, 0xff]), Err(WireError::Length(3)));
+    assert_eq!(publish(&[0, 1, 0xff, 0xff]), Err(WireError::Video(0)));
 }
 
 #[test]

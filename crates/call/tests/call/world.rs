@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
-use airlane_call::wire::ParticipantId;
+use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
-    ChannelRecord, EncodedRecord, ParticipantConfig, ParticipantEvent, ReceivedRecord,
-    ServerConfig, join, participant_transport, serve, server_transport,
+    ChannelRecord, EncodedRecord, LayerTable, ParticipantConfig, ParticipantEvent, ReceivedRecord,
+    ServerConfig, Thinning, join, participant_transport, serve, server_transport,
 };
 use airlane_congestion::ControllerConfig;
 use airlane_net::link::{RateProfile, Supply};
@@ -52,6 +52,8 @@ pub struct Outcome {
     pub ids: Vec<Option<ParticipantId>>,
     /// End of each client's call.
     pub ended: Vec<Option<String>>,
+    /// What each client got to know of the others' tracks.
+    pub sends: Vec<Vec<(Time, ParticipantId, Track, bool)>>,
     /// Channels as the server saw them.
     pub channels: Vec<ChannelRecord>,
 }
@@ -84,6 +86,9 @@ pub fn transport() -> TransportConfig {
     TransportConfig::laboratory(Cipher::Null, ControllerConfig::Bbr)
 }
 
+/// Change of a client's usual settings.
+pub type Setup = fn(&mut ParticipantConfig);
+
 /// A client of a call.
 pub struct Client {
     /// Its access.
@@ -92,16 +97,29 @@ pub struct Client {
     pub start: Duration,
     /// Time at which it leaves, if that is before the end.
     pub stop: Option<Duration>,
+    /// What it is beside the usual.
+    pub setup: Setup,
 }
 
 impl From<Access> for Client {
     fn from(access: Access) -> Self {
-        Self { access, start: Duration::ZERO, stop: None }
+        Self { access, start: Duration::ZERO, stop: None, setup: |_| {} }
     }
 }
 
 /// Runs a call of these clients.
 pub fn call(clients: Vec<Client>, server_config: ServerConfig, length: Duration) -> Outcome {
+    call_with_restart(clients, server_config, None, length)
+}
+
+/// Runs a call of these clients, whose server is gone from one time to another and then knows nothing of what was.
+/// Clients that lose it join again after 1 s, until they do.
+pub fn call_with_restart(
+    clients: Vec<Client>,
+    server_config: ServerConfig,
+    restart: Option<(Duration, Duration)>,
+    length: Duration,
+) -> Outcome {
     let mut topology = Topology::new(SendJitter::Services(1.0), Seed(3));
     let host = topology.add_server();
     let mut hosts = Vec::new();
@@ -127,22 +145,41 @@ pub fn call(clients: Vec<Client>, server_config: ServerConfig, length: Duration)
     let outcome = Arc::new(Mutex::new(Outcome {
         shown: vec![Vec::new(); clients.len()],
         encoded: vec![Vec::new(); clients.len()],
+        sends: vec![Vec::new(); clients.len()],
         ids: vec![None; clients.len()],
         ended: vec![None; clients.len()],
         channels: Vec::new(),
     }));
+    let has_layers = server_config.thinning != Thinning::Transcode;
     let listen = Endpoint::server(&server, address, server_transport(transport())).unwrap();
     let note = {
         let outcome = outcome.clone();
         Arc::new(move |record| outcome.lock().channels.push(record))
     };
-    server.spawn("call server", serve(listen, server_config, note));
+    let (from, to) = restart.unwrap_or((length * 2, length * 2));
+    let clock = server.clone();
+    server.spawn("call server", async move {
+        let released = listen.released();
+        let first = serve(listen, server_config.clone(), note.clone());
+        tokio::select! {
+            () = first => {}
+            () = clock.sleep_until(Time::ZERO + from) => {}
+        }
+        released.await;
+        clock.sleep_until(Time::ZERO + to).await;
+        let listen = Endpoint::server(&clock, address, server_transport(transport())).unwrap();
+        serve(listen, server_config, note).await;
+    });
     let end = Time::ZERO + length;
     for (i, (client, host)) in clients.iter().zip(&hosts).enumerate() {
         let (outcome, host) = (outcome.clone(), host.clone());
         let start = Time::ZERO + client.start;
         let end = client.stop.map_or(end, |stop| Time::ZERO + stop);
-        let config = ParticipantConfig::new(format!("p{i}"));
+        let mut config = ParticipantConfig::new(format!("p{i}"));
+        if has_layers {
+            config.layers = LayerTable::new(&[0.06, 0.26, 1.0], 3).expect("layers");
+        }
+        (client.setup)(&mut config);
         let local = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
         let clock = host.clone();
         clock.clone().spawn("participant", async move {
@@ -156,9 +193,16 @@ pub fn call(clients: Vec<Client>, server_config: ServerConfig, length: Duration)
                     ParticipantEvent::Welcome(id) => outcome.lock().ids[i] = Some(id),
                     ParticipantEvent::Encoded(record) => outcome.lock().encoded[i].push(record),
                     ParticipantEvent::Received(_) => {}
+                    ParticipantEvent::Sends { at, source, track, is_sent } => {
+                        outcome.lock().sends[i].push((at, source, track, is_sent));
+                    }
                 })
             };
-            let result = join(&endpoint, address, config, end, note).await;
+            let mut result = join(&endpoint, address, config.clone(), end, note.clone()).await;
+            while restart.is_some() && result.is_err() && clock.now() < end {
+                clock.sleep(Duration::from_secs(1)).await;
+                result = join(&endpoint, address, config.clone(), end, note.clone()).await;
+            }
             outcome.lock().ended[i] = result.err().map(|e| e.to_string());
         });
     }

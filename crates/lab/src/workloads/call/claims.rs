@@ -30,26 +30,26 @@ const FULL_BPS: f64 = 30e6;
 
 /// Metrics of a group of participants, its name in front.
 const OF_GROUP: [(&str, &str, Sense); 4] = [
-    ("received_bps", "bit/s", Sense::Higher),
-    ("sent_bps", "bit/s", Sense::Neutral),
-    ("frame_delay_p95_s", "s", Sense::Lower),
-    ("shown_fps", "1/s", Sense::Higher),
+    ("received_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("sent_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
+    ("frame_delay_p95_s", Unit::SECONDS, Sense::Lower),
+    ("shown_fps", Unit::PER_SECOND, Sense::Higher),
 ];
 
 /// Metrics of all participants together.
 const OF_ALL: [(&str, &str, Sense); 12] = [
-    ("received_median_bps", "bit/s", Sense::Higher),
-    ("best_source_pooled_p90_bps", "bit/s", Sense::Higher),
-    ("best_source_good_share", "", Sense::Higher),
-    ("frame_delay_pooled_p95_s", "s", Sense::Lower),
-    ("performance_term", "", Sense::Higher),
-    ("fairness_term", "", Sense::Higher),
-    ("capacity_right_share", "", Sense::Higher),
-    ("capacity_right_share_min", "", Sense::Higher),
-    ("capacity_error", "", Sense::Lower),
-    ("capacity_bias", "", Sense::Neutral),
-    ("capacity_drift", "", Sense::Lower),
-    ("held_share", "", Sense::Neutral),
+    ("received_median_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("best_source_pooled_p90_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("best_source_good_share", Unit::ONE, Sense::Higher),
+    ("frame_delay_pooled_p95_s", Unit::SECONDS, Sense::Lower),
+    ("performance_term", Unit::ONE, Sense::Higher),
+    ("fairness_term", Unit::ONE, Sense::Higher),
+    ("capacity_right_share", Unit::ONE, Sense::Higher),
+    ("capacity_right_share_min", Unit::ONE, Sense::Higher),
+    ("capacity_error", Unit::ONE, Sense::Lower),
+    ("capacity_bias", Unit::ONE, Sense::Neutral),
+    ("capacity_drift", Unit::ONE, Sense::Lower),
+    ("held_share", Unit::ONE, Sense::Neutral),
 ];
 
 /// Rate that the held directions of channels lose to a baseline, and rate that the others gain.
@@ -125,7 +125,7 @@ pub(super) fn metrics(traffic: &Participants, names: &[String]) -> Vec<Metric> {
     if traffic.0.is_empty() || names.len() < 2 {
         return Vec::new();
     }
-    [LOST, GAINED].map(|name| Metric::of_run(name, "bit/s", Sense::Neutral)).to_vec()
+    [LOST, GAINED].map(|name| Metric::of_run(name, Unit::BITS_PER_SECOND, Sense::Neutral)).to_vec()
 }
 
 /// The figures of draws.

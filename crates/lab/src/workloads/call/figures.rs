@@ -1,7 +1,9 @@
 //! Figures of participants, from what they received and showed.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use airlane_base::Time;
 use airlane_call::ReceivedRecord;
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_plum::State;
@@ -13,6 +15,16 @@ use airlane_sim::workload::{ActorResult, Figures, PartResult, Unit};
 /// Pause beyond the usual one between two frames from which on a video is frozen, in seconds (W3C, identifiers
 /// for WebRTC's statistics, `freezeCount`).
 const MIN_FREEZE_S: f64 = 0.15;
+
+/// Time after a mute in which frames from before it may be shown.
+const MAX_LATENESS: Duration = Duration::from_secs(1);
+
+/// Time in which a video was sent without a mute.
+struct Stretch {
+    /// Times at which frames were shown, seconds.
+    shown_s: Vec<f64>,
+    end_s: f64,
+}
 
 impl ParticipantOutput {
     /// Seconds that count.
@@ -72,27 +84,40 @@ impl ParticipantOutput {
         shown.filter_map(delay).collect()
     }
 
-    /// Times at which frames of each video that counts were shown, seconds.
-    fn shown_at(&self) -> BTreeMap<(ParticipantId, Track), Vec<f64>> {
-        let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    /// Times at which frames of each video that counts were shown, seconds, in stretches: a video that was muted in
+    /// between has several. Each has its end: that of the run, or the time of the mute.
+    fn shown_at(&self) -> BTreeMap<(ParticipantId, Track), Vec<Stretch>> {
+        let mut all: BTreeMap<_, Vec<Stretch>> = BTreeMap::new();
         for record in &self.shown {
-            if let Some(at) = record.shown.filter(|at| *at >= self.counted_from) {
-                let track = (record.header.source, record.header.track);
-                all.entry(track).or_default().push(at.as_secs_f64());
+            let Some(at) = record.shown.filter(|at| *at >= self.counted_from) else { continue };
+            let track = (record.header.source, record.header.track);
+            let end = self.sent_until(track, at).unwrap_or(self.end).as_secs_f64();
+            let stretches = all.entry(track).or_default();
+            match stretches.last_mut().filter(|stretch| stretch.end_s == end) {
+                Some(stretch) => stretch.shown_s.push(at.as_secs_f64()),
+                None => stretches.push(Stretch { shown_s: vec![at.as_secs_f64()], end_s: end }),
             }
         }
         all
     }
 
+    /// Time at which a track is muted next; `None`: it is not. Its last frames may be shown after that.
+    fn sent_until(&self, of: (ParticipantId, Track), at: Time) -> Option<Time> {
+        let muted =
+            self.sends.iter().filter(|(_, id, track, is_sent)| (*id, *track) == of && !is_sent);
+        muted.map(|(muted, ..)| *muted).find(|muted| *muted + MAX_LATENESS > at)
+    }
+
     /// Freezes of all videos, and seconds that they lasted beyond a frame.
     fn freezes(&self) -> (usize, f64) {
         let (mut freezes, mut frozen_s) = (0, 0.0);
-        for times in self.shown_at().values() {
+        for stretch in self.shown_at().values().flatten() {
+            let times = &stretch.shown_s;
             let Some(gap) = times.len().checked_sub(1).filter(|gaps| *gaps > 0) else { continue };
             let mean = (times[gap] - times[0]) / gap as f64;
             let limit = (3.0 * mean).max(mean + MIN_FREEZE_S);
             // A video that stands still at the end is frozen too.
-            let ends = times[1..].iter().copied().chain([self.end.as_secs_f64()]);
+            let ends = times[1..].iter().copied().chain([stretch.end_s]);
             for (from, to) in times.iter().zip(ends) {
                 if to - from > limit {
                     freezes += 1;
@@ -119,7 +144,11 @@ impl ParticipantOutput {
         let delays = self.delays_s();
         let shown = self.shown_at();
         let videos = shown.len().max(1) as f64;
-        let frames: usize = shown.values().map(Vec::len).sum();
+        let frames: usize = shown.values().flatten().map(|stretch| stretch.shown_s.len()).sum();
+        let key_frames = self.encoded.iter().filter(|record| {
+            record.is_key && record.track.is_video() && record.at >= self.counted_from
+        });
+        let key_frames = self.per_second(60.0 * key_frames.count() as f64);
         let (freezes, frozen_s) = self.freezes();
         let capacity = self.channel.iter().filter(|record| record.at >= self.counted_from);
         let capacity: Vec<f64> = capacity.filter_map(|r| Some(r.capacity?.as_f64())).collect();
@@ -131,11 +160,12 @@ impl ParticipantOutput {
         figures.add("frame_delay_p95_s", Unit::SECONDS, stats::quantile(&delays, 0.95));
         figures.add("shown_fps", Unit::PER_SECOND, self.per_second(frames as f64 / videos));
         let per_minute = self.per_second(60.0 * freezes as f64 / videos);
-        figures.add("freezes_per_minute", Unit::ONE, per_minute);
+        figures.add("freezes_per_minute", Unit::PER_MINUTE, per_minute);
         figures.add("frozen_share", Unit::ONE, self.per_second(frozen_s / videos));
         figures.add("held_up_share", Unit::ONE, self.share_in(State::ClientConstrained));
         figures.add("held_down_share", Unit::ONE, self.share_in(State::ServerConstrained));
         figures.add("capacity_bps", Unit::BITS_PER_SECOND, stats::mean(&capacity));
+        figures.add("key_frames_per_minute", Unit::PER_MINUTE, key_frames);
         ActorResult {
             workload: NAME.to_owned(),
             name: self.name.clone(),

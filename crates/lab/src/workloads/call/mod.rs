@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
+use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{ChannelRecord, EncodedRecord, EncoderConfig, ReceivedRecord};
 use serde::Serialize;
 
@@ -93,8 +94,44 @@ struct Entry {
     skip: Duration,
     /// Their cameras.
     camera: Camera,
+    /// The screens that they can share.
+    screen: Screen,
+    /// Spatial and temporal layers of their videos, where the scheme has any.
+    layers: (u8, u8),
     /// Bitrate of their audio; `None`: they send none.
     audio: Option<Rate>,
+    /// Mean talk spurt and silence; `None`: nobody is heard to speak.
+    speech: Option<(Duration, Duration)>,
+    /// When tracks are muted and sent again.
+    changes: Vec<Change>,
+    /// Estimate of the uplink that they report relative to the true one, and whether they follow notices.
+    reported_share: f64,
+    follows_notices: bool,
+}
+
+/// Change of what participants send.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Change {
+    /// Time after they joined.
+    at: Duration,
+    track: TrackKind,
+    is_sent: bool,
+}
+
+/// Track of a participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+enum TrackKind {
+    Audio,
+    Camera,
+    Screen,
+}
+
+/// Screen that a participant can share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Screen {
+    frame_rate: f64,
+    max_rate: Rate,
+    change_interval: Duration,
 }
 
 /// Camera of a participant.
@@ -117,6 +154,20 @@ impl Camera {
             key_frame_interval: self.key_frame_interval,
             key_frame_ratio: self.key_frame_ratio,
             size_variation: self.size_variation,
+            ..EncoderConfig::default()
+        }
+    }
+}
+
+impl Screen {
+    fn encoder(self) -> EncoderConfig {
+        let screen = EncoderConfig::screen();
+        EncoderConfig {
+            frame_rate: self.frame_rate,
+            max_rate: self.max_rate,
+            min_rate: screen.min_rate.min(self.max_rate),
+            change_interval: Some(self.change_interval),
+            ..screen
         }
     }
 }
@@ -171,11 +222,12 @@ impl Traffic for Participants {
             Metric::of_actor("frame_delay_p50_s", Unit::SECONDS, Sense::Lower),
             Metric::of_actor("frame_delay_p95_s", Unit::SECONDS, Sense::Lower),
             Metric::of_actor("shown_fps", Unit::PER_SECOND, Sense::Higher),
-            Metric::of_actor("freezes_per_minute", Unit::ONE, Sense::Lower),
+            Metric::of_actor("freezes_per_minute", Unit::PER_MINUTE, Sense::Lower),
             Metric::of_actor("frozen_share", Unit::ONE, Sense::Lower),
             Metric::of_actor("held_up_share", Unit::ONE, Sense::Neutral),
             Metric::of_actor("held_down_share", Unit::ONE, Sense::Neutral),
             Metric::of_actor("capacity_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
+            Metric::of_actor("key_frames_per_minute", Unit::PER_MINUTE, Sense::Lower),
         ];
         metrics.extend([
             Metric::of_run("received_mean_bps", Unit::BITS_PER_SECOND, Sense::Higher),
@@ -248,6 +300,8 @@ struct ParticipantOutput {
     encoded: Vec<EncodedRecord>,
     received: Vec<ReceivedRecord>,
     shown: Vec<ReceivedRecord>,
+    /// When it got to know that a track of another one is sent, or muted.
+    sends: Vec<(Time, ParticipantId, Track, bool)>,
     /// Its channel, as the server saw it.
     channel: Vec<ChannelRecord>,
 }

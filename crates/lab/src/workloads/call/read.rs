@@ -1,10 +1,16 @@
 //! The tables of participants.
 
+use std::time::Duration;
+
 use airlane_base::Rate;
 
-use super::{Camera, Entry, Participants};
+use super::{Camera, Change, Entry, Participants, Screen, TrackKind};
 use airlane_call::EncoderConfig;
-use airlane_scenario::{CORE_RTT, DURATION, Frame, RATE, RTT, Reader, at, range, start};
+use airlane_scenario::{CORE_RTT, DURATION, Frame, RATE, RTT, Reader, at, range, start, words};
+
+words! {
+    TrackKind: "audio" => Self::Audio, "camera" => Self::Camera, "screen" => Self::Screen;
+}
 
 /// Bitrate of audio: Opus at a common setting for speech.
 const AUDIO: Rate = Rate::from_bps(32_000);
@@ -43,8 +49,64 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
         start: start(r, frame.duration, "0").unwrap_or_default(),
         skip,
         camera: camera(r),
+        screen: screen(r),
+        layers: layers(r),
         audio: audio.unwrap_or(true).then_some(AUDIO),
+        speech: speech(r),
+        changes: changes(r),
+        reported_share: r.number("reported_share", range(0.0, 1000.0, "10"), 1.0, REPORTED),
+        follows_notices: r.flag_or_none("follows_notices", "true", FOLLOWS).unwrap_or(true),
     }
+}
+
+const REPORTED: &str = "Estimate of their uplink that they report to the server relative to the true one: other than 1 \
+                        they lie.";
+const FOLLOWS: &str = "Whether they keep to the bitrate that the server holds their uplink to.";
+
+fn screen(r: &mut Reader<'_>) -> Screen {
+    let default = EncoderConfig::screen();
+    let doc = "Frames per second of a shared screen.";
+    let frame_rate = r.number("screen_frame_rate", range(1.0, 240.0, "5"), default.frame_rate, doc);
+    let doc = "Highest bitrate of a shared screen; the camera gets what it leaves.";
+    let max_rate = r.rate_or_none("screen_max_bps", RATE, "2.5e6", doc);
+    let doc = "Mean time between new pictures on a shared screen, such as the next slide: each has the size of a key \
+               frame.";
+    let interval = default.change_interval.map_or(8.0, |interval| interval.as_secs_f64());
+    Screen {
+        frame_rate,
+        max_rate: max_rate.unwrap_or(default.max_rate),
+        change_interval: r.time("screen_change_s", DURATION, interval, doc),
+    }
+}
+
+fn layers(r: &mut Reader<'_>) -> (u8, u8) {
+    let doc = "Spatial layers of each video, with call_thinning = \"layers\": three take up to 6, 26 and 100 % of its \
+               bitrate, two 26 and 100 %.";
+    let spatial = r.count("spatial_layers", (1, 3), 3, doc) as u8;
+    let doc = "Temporal layers of each video, with call_thinning = \"layers\": three take up to 40, 60 and 100 % of its \
+               bitrate, two 60 and 100 %.";
+    (spatial, r.count("temporal_layers", (1, 3), 3, doc) as u8)
+}
+
+fn speech(r: &mut Reader<'_>) -> Option<(Duration, Duration)> {
+    let doc = "Whether they are heard to speak now and then: their talk spurts and silences have exponential durations.";
+    let speaks = r.flag_or_none("speaks", "false", doc).unwrap_or(false);
+    let spurt = r.time("spurt_s", DURATION, 4.0, "Mean duration of a talk spurt.");
+    let silence = r.time("silence_s", DURATION, 12.0, "Mean duration of a silence between them.");
+    speaks.then_some((spurt, silence))
+}
+
+fn changes(r: &mut Reader<'_>) -> Vec<Change> {
+    let doc = "When they mute a track, or send it again. At first camera and audio are sent, and no screen.";
+    let mut changes = r.list("change", doc, |r| Change {
+        at: r.time("at_s", DURATION, 10.0, "Time after they joined."),
+        track: r.word("track", TrackKind::Camera, "Track that is muted or sent."),
+        is_sent: r
+            .flag_or_none("sent", "false", "Whether it is sent from then on; else it is muted.")
+            .unwrap_or(false),
+    });
+    changes.sort_by_key(|change| change.at);
+    changes
 }
 
 fn camera(r: &mut Reader<'_>) -> Camera {

@@ -81,6 +81,7 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
         Column::number("Frame delay", "ms", 0).help("From capture to showing, 95th percentile."),
         Column::number("Shown", "1/s", 1).help("Frames per second and video."),
         Column::number("Freezes", "1/min", 2).help("Per video and minute."),
+        Column::number("Key frames", "1/min", 1).help("Key frames of video that it encoded."),
         Column::number("Uplink held", "%", 0).help("Share of the time in state II."),
         Column::number("Downlink held", "%", 0).help("Share of the time in state III."),
     ];
@@ -90,6 +91,7 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
         ("frame_delay_p95_s", 1e3),
         ("shown_fps", 1.0),
         ("freezes_per_minute", 1.0),
+        ("key_frames_per_minute", 1.0),
         ("held_up_share", 100.0),
         ("held_down_share", 100.0),
     ];

@@ -5,17 +5,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use airlane_base::Time;
-use airlane_call::wire::ParticipantId;
+use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
-    ChannelRecord, EncodedRecord, ParticipantConfig, ParticipantEvent, ReceivedRecord, join,
-    participant_transport, serve, server_transport,
+    ChannelRecord, Deviation, EncodedRecord, LayerTable, ParticipantConfig, ParticipantEvent,
+    ReceivedRecord, SpeechConfig, TrackChange, join, participant_transport, serve,
+    server_transport,
 };
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Entry, OfScheme, Output, ParticipantOutput, Participants};
+use super::{Change, Entry, OfScheme, Output, ParticipantOutput, Participants, TrackKind};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{Pair, RunContext};
@@ -27,6 +28,7 @@ struct Noted {
     encoded: Vec<EncodedRecord>,
     received: Vec<ReceivedRecord>,
     shown: Vec<ReceivedRecord>,
+    sends: Vec<(Time, ParticipantId, Track, bool)>,
 }
 
 impl Noted {
@@ -36,6 +38,9 @@ impl Noted {
             ParticipantEvent::Encoded(record) => self.encoded.push(record),
             ParticipantEvent::Received(record) => self.received.push(record),
             ParticipantEvent::Shown(record) => self.shown.push(record),
+            ParticipantEvent::Sends { at, source, track, is_sent } => {
+                self.sends.push((at, source, track, is_sent));
+            }
         }
     }
 }
@@ -105,9 +110,20 @@ fn start_one(
     let config = of_scheme.acks.of(context.transport(&context.scheme().control), rtt);
     let endpoint = context.client(pair, participant_transport(config))?;
     let begin = Time::ZERO + entry.start;
+    let shares_screen = entry.changes.iter().any(|change| change.track == TrackKind::Screen);
     let config = ParticipantConfig {
         camera: Some(entry.camera.encoder()),
+        screen: shares_screen.then(|| entry.screen.encoder()),
+        layers: if of_scheme.has_layers() { entry.table() } else { LayerTable::default() },
         audio: entry.audio,
+        speech: entry
+            .speech
+            .map(|(mean_spurt, mean_silence)| SpeechConfig { mean_spurt, mean_silence }),
+        changes: entry.changes.iter().map(|change| change.track()).collect(),
+        deviation: Deviation {
+            reported_share: entry.reported_share,
+            follows_notices: entry.follows_notices,
+        },
         restores: of_scheme.restores,
         ..ParticipantConfig::new(name.clone())
     };
@@ -135,6 +151,31 @@ async fn take_part(
     join(endpoint, server, config, end, note).await.err().map(|e| e.to_string())
 }
 
+impl Entry {
+    /// Layers of its videos: up to each spatial one the bitrates of 320x180, 640x360 and 1280x720 that WebRTC uses
+    /// for simulcast, as shares of their sum.
+    fn table(&self) -> LayerTable {
+        let (spatial, temporal) = self.layers;
+        let shares: &[f64] = match spatial {
+            1 => &[1.0],
+            2 => &[0.26, 1.0],
+            _ => &[0.06, 0.26, 1.0],
+        };
+        LayerTable::new(shares, temporal).unwrap_or_default()
+    }
+}
+
+impl Change {
+    fn track(&self) -> TrackChange {
+        let track = match self.track {
+            TrackKind::Audio => Track::Audio,
+            TrackKind::Camera => Track::Camera,
+            TrackKind::Screen => Track::Screen,
+        };
+        TrackChange { at: self.at, track, is_sent: self.is_sent }
+    }
+}
+
 impl Running for Roles {
     fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         Box::pin(async move {
@@ -153,6 +194,7 @@ impl Running for Roles {
                     encoded: noted.encoded,
                     received: noted.received,
                     shown: noted.shown,
+                    sends: noted.sends,
                     channel: channel.unwrap_or_default(),
                 });
             }

@@ -1,10 +1,12 @@
 //! Settings of a scheme for conferences.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_call::{CoordinationConfig, LastNConfig, Optimiser, ServerConfig};
+use airlane_call::{
+    AllocatorKind, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, LastNConfig, Optimiser,
+    ServerConfig, Thinning,
+};
 use airlane_plum::{
     CapacityConfig, CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig,
     OptimiserConfig, Problem, Qoe, Target, Targets, VideoBounds, Views, fixed_rules, solver_for,
@@ -52,12 +54,30 @@ pub(super) enum Acks {
 }
 
 words! {
+    Thinned: "transcode" => Self::Transcode, "layers" => Self::Layers;
+    LayerRule: "max-min" => Self::MaxMin, "livekit" => Self::LiveKit,
+        "mediasoup" => Self::Mediasoup;
     Acks: "scenario" => Self::Scenario, "tack" => Self::Tack;
     Coordination: "off" => Self::Off, "plum" => Self::Plum,
         "fixed-rules" => Self::FixedRules;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
     CapacitySource: "delivered" => Self::Delivered, "estimates" => Self::Estimates;
+}
+
+/// Way in which the server makes videos fit a downlink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Thinned {
+    Transcode,
+    Layers,
+}
+
+/// Rule by which the server gives layers to receivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum LayerRule {
+    MaxMin,
+    LiveKit,
+    Mediasoup,
 }
 
 /// Settings of a scheme for conferences.
@@ -77,6 +97,9 @@ pub(super) struct OfScheme {
     min_frame_bytes: u32,
     last_n: Option<u64>,
     pub(super) acks: Acks,
+    thinning: Thinned,
+    allocator: LayerRule,
+    speakers_first: bool,
 }
 
 impl Default for OfScheme {
@@ -97,6 +120,9 @@ impl Default for OfScheme {
             min_frame_bytes: ServerConfig::default().min_frame_bytes,
             last_n: None,
             acks: Acks::Scenario,
+            thinning: Thinned::Transcode,
+            allocator: LayerRule::MaxMin,
+            speakers_first: false,
         }
     }
 }
@@ -116,6 +142,19 @@ impl SchemePart for OfScheme {
         let mut notes = vec![note.to_owned()];
         if let Some(number) = self.last_n {
             notes.push(format!("Only the last {number} speakers of a call are seen."));
+        }
+        if self.thinning == Thinned::Layers {
+            notes.push(format!(
+                "In calls the server forwards layers of each video, {}.",
+                match self.allocator {
+                    LayerRule::MaxMin => "about the same bitrate of each",
+                    LayerRule::LiveKit => "in the manner of LiveKit",
+                    LayerRule::Mediasoup => "in the manner of mediasoup",
+                }
+            ));
+        }
+        if self.speakers_first {
+            notes.push("In calls the video of who speaks comes first.".to_owned());
         }
         if self.acks == Acks::Tack {
             notes.push("Calls acknowledge at most four times in a round trip.".to_owned());
@@ -164,10 +203,24 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let doc = "When calls acknowledge: as the scenario says, or at most four times in a round trip and once for at most \
                16 packets (TACK).";
     let acks = r.word_or_none("call_ack", "\"scenario\"", doc);
+    let doc = "How the server of a call makes videos fit a receiver's downlink: by a transcoder that cuts each frame to \
+               its share, or by forwarding some of each video's layers.";
+    let thinning = r.word_or_none("call_thinning", "\"transcode\"", doc);
+    let doc = "How layers are given to the videos of a receiver: about the same bitrate to each (max-min), or in the \
+               manner of LiveKit's or mediasoup's server. With call_thinning = \"layers\".";
+    let allocator = r.word_or_none("call_allocator", "\"max-min\"", doc);
+    let doc = "Whether the video of the participant who speaks gets what it needs of a downlink before those of others.";
+    let speakers_first = r.flag_or_none("call_speakers_first", "false", doc);
+    if allocator.is_some() && thinning != Some(Thinned::Layers) {
+        let found = "found no call_thinning = \"layers\"";
+        r.fail("call_allocator", found, "expected it: only layers are allocated");
+    }
     let is_silent = coordination.is_none() && qoe.is_none() && rho.is_none() && max_rate.is_none();
     let is_silent = is_silent && views.is_none() && server.is_none() && capacity.is_none();
     let is_silent = is_silent && interval.is_none() && threshold.is_none() && drop.is_none();
     let is_silent = is_silent && last_n.is_none() && acks.is_none();
+    let is_silent = is_silent && thinning.is_none() && allocator.is_none();
+    let is_silent = is_silent && speakers_first.is_none();
     if is_silent && restores.is_none() && min_frame.is_none() {
         return None;
     }
@@ -186,10 +239,18 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
         min_frame_bytes: min_frame.map_or(default.min_frame_bytes, |bytes| bytes as u32),
         last_n,
         acks: acks.unwrap_or(default.acks),
+        thinning: thinning.unwrap_or(default.thinning),
+        allocator: allocator.unwrap_or(default.allocator),
+        speakers_first: speakers_first.unwrap_or(default.speakers_first),
     })
 }
 
 impl OfScheme {
+    /// True if videos have layers.
+    pub(super) fn has_layers(&self) -> bool {
+        self.thinning == Thinned::Layers
+    }
+
     /// Settings of the conference server.
     pub(super) fn server(&self) -> ServerConfig {
         let capacity = CapacityConfig {
@@ -210,12 +271,22 @@ impl OfScheme {
                 Coordination::FixedRules => by_fixed_rules(),
                 Coordination::Plum | Coordination::Off => optimiser(self.optimiser_config()),
             },
+            optimiser_timeout: DEFAULT_OPTIMISER_TIMEOUT,
             restores: self.restores,
         };
         let is_coordinated = self.coordination != Coordination::Off;
         ServerConfig {
             capacity,
             min_frame_bytes: self.min_frame_bytes,
+            thinning: match self.thinning {
+                Thinned::Transcode => Thinning::Transcode,
+                Thinned::Layers => Thinning::Layers(match self.allocator {
+                    LayerRule::MaxMin => AllocatorKind::MaxMin,
+                    LayerRule::LiveKit => AllocatorKind::LiveKit,
+                    LayerRule::Mediasoup => AllocatorKind::Mediasoup,
+                }),
+            },
+            speakers_first: self.speakers_first,
             last_n: self.last_n.map(|number| LastNConfig::new(number as usize)),
             coordination: is_coordinated.then(coordination),
             ..ServerConfig::default()
@@ -270,16 +341,16 @@ fn target(up: f64, down: f64) -> Target {
 
 /// The authors' fixed rules in the place of an optimiser.
 fn by_fixed_rules() -> Optimiser {
-    Optimiser(Arc::new(|rates: &[Rate]| {
+    Optimiser::immediate(|rates: &[Rate]| {
         let capacities: Vec<f64> = rates.iter().map(kbps).collect();
         let divided = fixed_rules(&capacities, VideoBounds::AUTHORS);
         Some(divided.into_iter().map(|(up, down)| target(up, down)).collect())
-    }))
+    })
 }
 
 /// Optimiser of a conference.
 fn optimiser(config: OptimiserConfig) -> Optimiser {
-    Optimiser(Arc::new(move |rates: &[Rate]| {
+    Optimiser::immediate(move |rates: &[Rate]| {
         let capacities: Vec<f64> = rates.iter().map(kbps).collect();
         let problem = Problem::new(&capacities, &config).ok()?;
         let Targets::Constrained(solution) = targets(&*solver_for(&problem), &problem, None) else {
@@ -287,5 +358,5 @@ fn optimiser(config: OptimiserConfig) -> Optimiser {
         };
         let both = solution.up.iter().zip(&solution.down);
         Some(both.map(|(up, down)| target(*up, *down)).collect())
-    }))
+    })
 }

@@ -189,3 +189,12 @@ fn a_horizon_is_no_longer_than_mpc_looks() {
         "{said}"
     );
 }
+
+#[test]
+fn an_allocator_of_layers_needs_layers() {
+    let text = "[link]\nrate_bps = 50e6\n[[scheme]]\nname = \"a\"\ncall_allocator = \"livekit\"\n[[call]]\n";
+    let error = message(text);
+    assert!(error.contains("call_allocator") && error.contains("call_thinning"), "{error}");
+    let layered = text.replace("[[call]]", "call_thinning = \"layers\"\n[[call]]");
+    assert!(read(&layered).is_ok());
+}
