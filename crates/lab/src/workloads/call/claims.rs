@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NAME, Output, ParticipantOutput, Participants};
 use airlane_sim::workload::{
-    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense,
+    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense, Unit,
 };
 use airlane_sim::world::{DirectionOutput, LinkSampleRow};
 
@@ -29,7 +29,7 @@ const GOOD_BPS: f64 = 5e6;
 const FULL_BPS: f64 = 30e6;
 
 /// Metrics of a group of participants, its name in front.
-const OF_GROUP: [(&str, &str, Sense); 4] = [
+const OF_GROUP: [(&str, Unit, Sense); 4] = [
     ("received_bps", Unit::BITS_PER_SECOND, Sense::Higher),
     ("sent_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
     ("frame_delay_p95_s", Unit::SECONDS, Sense::Lower),
@@ -37,7 +37,7 @@ const OF_GROUP: [(&str, &str, Sense); 4] = [
 ];
 
 /// Metrics of all participants together.
-const OF_ALL: [(&str, &str, Sense); 12] = [
+const OF_ALL: [(&str, Unit, Sense); 12] = [
     ("received_median_bps", Unit::BITS_PER_SECOND, Sense::Higher),
     ("best_source_pooled_p90_bps", Unit::BITS_PER_SECOND, Sense::Higher),
     ("best_source_good_share", Unit::ONE, Sense::Higher),
