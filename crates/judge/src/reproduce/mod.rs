@@ -131,7 +131,8 @@ pub fn reproduce_sets(
             }
         }
         let mut entry = judge_claim(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
-        if request.quick && !stopped && entry.measured.is_none() {
+        let is_judged = entry.checks.iter().any(|check| check.ci95.is_some());
+        if request.quick && !stopped && entry.verdict == Verdict::Fails && !is_judged {
             // The few draws of a quick run may have nothing to measure, as mixes without a gap.
             entry.verdict = Verdict::Undecided;
         }
