@@ -24,8 +24,10 @@ use crate::own_host::is_for_us;
 const CONNECTIONS: usize = 32;
 /// A request's head has come by then, the next one's after an answer too.
 const HEAD: Duration = Duration::from_secs(10);
-/// A connection lasts no longer.
-const LAST: Duration = Duration::from_secs(300);
+/// A connection that is so old is told with its next answer that it is closed, and is closed without one
+/// later.
+const MAX_AGE: Duration = Duration::from_secs(300);
+const GRACE: Duration = Duration::from_secs(60);
 /// Bytes that a connection reads ahead, and that the head of a request may have.
 const BUFFER_BYTES: usize = 16 << 10;
 
@@ -64,30 +66,36 @@ pub async fn serve(runtime: RuntimeHandle, listener: TcpListener, answers: Arc<i
         runtime.spawn("plain http", async move {
             tokio::select! {
                 biased;
-                () = serve_connection(connection, answers, permit.activity()) => {}
+                () = serve_connection(&on, connection, answers, permit.activity(), MAX_AGE) => {}
                 () = permit.evicted() => {}
-                () = on.sleep(LAST) => {}
+                () = on.sleep(MAX_AGE + GRACE) => {}
             }
         });
     }
 }
 
 async fn serve_connection(
+    runtime: &RuntimeHandle,
     connection: TcpStream,
     answers: Arc<impl Answers>,
     activity: &ActivityHandle,
+    max_age: Duration,
 ) {
+    let begun = runtime.now();
     let service = service_fn(|request: Request<Incoming>| {
         let answers = answers.clone();
         async move {
             activity.mark_active();
-            let answer = match *request.method() {
+            let mut answer = match *request.method() {
                 _ if !is_for_us(request.headers(), answers.names()) => {
                     refusal(StatusCode::MISDIRECTED_REQUEST, answers.host_expected())
                 }
                 Method::GET | Method::HEAD => answers.answer(&request).await,
                 _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "expected GET\n"),
             };
+            if runtime.now().since(begun) >= max_age {
+                answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
             activity.mark_idle();
             Ok::<_, Infallible>(answer)
         }
@@ -120,4 +128,48 @@ pub fn refusal(status: StatusCode, expected: &'static str) -> Answer {
     let mut response = answer(TEXT, expected);
     *response.status_mut() = status;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use airlane_base::Seed;
+    use airlane_runtime::real_time::TokioRuntime;
+
+    use super::*;
+
+    struct Page;
+
+    impl Answers for Page {
+        fn admits(&self, _: IpAddr) -> bool {
+            true
+        }
+
+        async fn answer(&self, _: &Request<Incoming>) -> Answer {
+            answer("text/plain", "all of it")
+        }
+    }
+
+    /// Two requests, of which the second is the last.
+    const ASKED: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n\
+                           GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+    #[tokio::test]
+    async fn an_old_connection_is_told_that_an_answer_is_its_last() {
+        let runtime: RuntimeHandle = TokioRuntime::new(Seed(1));
+        for (max_age, answers) in [(Duration::ZERO, 1), (MAX_AGE, 2)] {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let mut client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            client.write_all(ASKED).unwrap();
+            let (stream, peer) = listener.accept().await.unwrap();
+            let permit = ConnectionLimiter::new(1, 1).acquire(peer.ip()).unwrap();
+            serve_connection(&runtime, stream, Arc::new(Page), permit.activity(), max_age).await;
+            let mut said = String::new();
+            client.read_to_string(&mut said).unwrap();
+            assert_eq!(said.matches("HTTP/1.1 200").count(), answers, "{said}");
+            assert_eq!(said.matches("connection: close").count(), 1, "{said}");
+            assert!(said.ends_with("all of it"), "{said}");
+        }
+    }
 }
