@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::layers::{InvalidLayers, LayerTable};
 
 /// Version of the format.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Length of the header of a frame in bytes.
 pub const HEADER_BYTES: usize = 20 + NOTICE_BYTES;
 /// Largest payload of a frame in bytes.

@@ -50,7 +50,10 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let notice = Notice { epoch: Epoch(4), target: Some(Rate::from_bps(900_000)) };
     let header = MediaHeader {
         track: Track::Camera,
-        is_key: true,
+        is_key: false,
+        temporal_layer: 2,
+        reference_distance: 1,
+        has_speech: false,
         source: ParticipantId(2),
         frame: 77,
         captured: std::time::Duration::from_millis(1234),
