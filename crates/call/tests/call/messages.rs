@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::Rate;
 use airlane_call::wire::{
     FromParticipant, FromServer, HEADER_BYTES, MAX_FRAME_BYTES, MediaHeader, ParticipantId, Track,
-    UplinkReport, WireError,
+    UplinkReport, VERSION, WireError,
 };
 use airlane_call::{InvalidLayers, LayerTable};
 use airlane_plum::{Epoch, Notice};
@@ -53,7 +53,7 @@ fn what_is_out_of_range_is_refused() {
         bytes[place] = byte;
         MediaHeader::decode_down(bytes)
     };
-    assert_eq!(with(0, 2), Err(WireError::Version(2)));
+    assert_eq!(with(0, VERSION - 1), Err(WireError::Version(VERSION - 1)));
     assert_eq!(with(1, 4), Err(WireError::Track(4)));
     assert!(matches!(with(17, 0xff), Err(WireError::FrameBytes(n)) if n > MAX_FRAME_BYTES));
     // A float that is no number.
@@ -128,7 +128,7 @@ fn names_are_bounded() {
     FromParticipant::Join("\u{e4}".repeat(60)).encode(&mut buffer);
     let message = FromParticipant::decode(&mut buffer).expect("a message");
     assert_eq!(message, Some(FromParticipant::Join("\u{e4}".repeat(32))));
-    let mut empty = BytesMut::from(&[0, 2, 1, 1][..]);
+    let mut empty = BytesMut::from(&[0, 2, 1, VERSION][..]);
     assert_eq!(FromParticipant::decode(&mut empty), Err(WireError::Name));
 }
 
