@@ -79,7 +79,7 @@ pub struct Allocator {
     round: Option<(Time, f64)>,
 }
 
-/// What a video has.
+/// Layers that a video has.
 #[derive(Clone, Copy, Debug, Default)]
 struct Given {
     /// Steps: 0 is a pause.

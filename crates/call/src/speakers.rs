@@ -1,4 +1,4 @@
-//! Who speaks: the participants in the order in which they were heard last.
+//! Detection of the active speaker from the audio of all participants.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -59,7 +59,7 @@ pub(super) enum Connection {
     Http1(Arc<Mutex<Sender1>>),
 }
 
-/// What a client opens its connections with.
+/// Settings with which a client opens its connections.
 pub(super) struct Connector<'a> {
     pub(super) runtime: &'a RuntimeHandle,
     pub(super) endpoint: &'a Endpoint,

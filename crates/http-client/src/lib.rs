@@ -135,7 +135,7 @@ impl Client {
         Self::on_air(runtime, trust, speak, None)
     }
 
-    /// The same, whose connections come from the local address `source`.
+    /// A client whose connections come from the local address `source`.
     ///
     /// # Errors
     /// If there is no socket for it at that address.

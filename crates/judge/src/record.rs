@@ -62,7 +62,7 @@ pub fn claims(file: &Path) -> Result<Vec<RecordedClaim>, InputError> {
         .map_err(|e| InputError::new(e.to_string(), "expected claims of a record").at_file(file))
 }
 
-/// What of a claim that is measured again stays in its record.
+/// Keys of an earlier verdict that stay when its claim is measured again.
 const KEPT: [&str; 8] = ["commit", "stream", "measured", "ci95", "unit", "n", "rule", "verdict"];
 
 impl RecordRequest {
@@ -138,7 +138,7 @@ impl RecordRequest {
         Ok(claim)
     }
 
-    /// How many verdicts the record has, those before included: each may be false by chance.
+    /// Number of the verdicts of the record, and of those that chance would get wrong.
     fn judgement(&self, record: &Record) -> Option<Judgement> {
         let mut all = Summary::new("", Vec::new());
         for claim in &record.claims {

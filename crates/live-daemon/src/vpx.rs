@@ -174,7 +174,7 @@ impl Encoding {
 /// the encoder was busy.
 #[derive(Debug, Default)]
 struct SpeedControl {
-    /// When the last picture is shown.
+    /// Time at which the last picture is shown.
     last: Option<u32>,
     /// GoPs from the next on that are encoded fast.
     fast_gops: u32,

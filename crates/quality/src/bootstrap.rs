@@ -26,7 +26,7 @@ pub struct Bootstrap {
     pub resamples: usize,
     /// Where the draws come from.
     pub seed: Seed,
-    /// What the interval leaves out on each side, at most 0.025: of 95 % it is that.
+    /// Probability outside of the interval on each side, at most 0.025, that of 95 %.
     pub tail: f64,
 }
 
@@ -69,7 +69,7 @@ impl Bootstrap {
         self.interval(strata, Scale::Linear)
     }
 
-    /// The same of a ratio of figures that are not below zero, taken on a logarithmic scale: no end
+    /// The interval of a ratio of figures that are not below zero, on a logarithmic scale: no end
     /// of it is below zero, and the logarithm of a ratio of heavy-tailed figures is less skewed
     /// than the ratio. Where a figure is below zero, or all numerators are zero, it is
     /// [`Self::clusters`].

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a 95 % interval leaves out on each side.
+/// Probability outside of a 95 % interval on each side.
 pub(crate) const TAIL: f64 = 0.025;
 
 /// The normal deviate that 2.5 % lie above.

@@ -11,7 +11,7 @@ pub fn t_975(degrees: usize) -> f64 {
     t_above(TAIL, degrees)
 }
 
-/// What Student's t with `degrees` of freedom exceeds with the probability `tail`, at most 0.025;
+/// The value that Student's t with `degrees` of freedom exceeds with probability `tail`, at most 0.025;
 /// infinite with no degree.
 ///
 /// The distribution function is a finite sum for whole degrees of freedom (Abramowitz and Stegun

@@ -53,9 +53,9 @@ pub struct ParticipantConfig {
     pub layers: LayerTable,
     /// Bitrate of its audio; `None`: it sends none.
     pub audio: Option<Rate>,
-    /// When it speaks; `None`: nobody is heard to speak in its audio.
+    /// Talk spurts in its audio; `None`: nobody is heard to speak in it.
     pub speech: Option<SpeechConfig>,
-    /// When it mutes its tracks and sends them again, in the order of time. At first it sends camera and audio.
+    /// Times at which it mutes its tracks and sends them again, in their order. At first it sends camera and audio.
     pub changes: Vec<TrackChange>,
     /// Deviation from the protocol.
     pub deviation: Deviation,

@@ -140,7 +140,7 @@ fn a_channel_that_never_carries_anything_is_no_part_of_the_call() {
     }
 }
 
-/// What the client on the half-duplex channel receives, and what the others do in the mean, Mbit/s.
+/// Rates that the client on the half-duplex channel and, in the mean, the others receive, Mbit/s.
 fn received(setup: Setup, server: ServerConfig) -> (f64, f64) {
     let clients = vec![
         Client { setup, ..half_duplex(12.0).into() },

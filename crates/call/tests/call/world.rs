@@ -52,7 +52,7 @@ pub struct Outcome {
     pub ids: Vec<Option<ParticipantId>>,
     /// End of each client's call.
     pub ended: Vec<Option<String>>,
-    /// What each client got to know of the others' tracks.
+    /// Changes of the others' tracks that each client was told.
     pub sends: Vec<Vec<(Time, ParticipantId, Track, bool)>>,
     /// Channels as the server saw them.
     pub channels: Vec<ChannelRecord>,
@@ -97,7 +97,7 @@ pub struct Client {
     pub start: Duration,
     /// Time at which it leaves, if that is before the end.
     pub stop: Option<Duration>,
-    /// What it is beside the usual.
+    /// Settings of a participant that differ from the usual ones.
     pub setup: Setup,
 }
 

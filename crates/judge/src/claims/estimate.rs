@@ -17,7 +17,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// The same in another unit.
+    /// The estimate in another unit.
     pub(super) fn scaled(self, factor: f64) -> Self {
         let ci95 = self.ci95.map(|ends| ends.map(|x| factor * x));
         Self { value: factor * self.value, ci95, ..self }
@@ -54,7 +54,7 @@ pub(super) fn interval_estimate(
     simultaneous_estimate(of, samples, seed, 1)
 }
 
-/// The same with an interval so wide that `together` of them hold their truths together in 95 of
+/// An estimate with an interval so wide that `together` of them hold their truths in 95 of
 /// 100 cases. Of shares and quantiles there is none but for one alone.
 ///
 /// # Errors

@@ -85,7 +85,7 @@ struct Judge<'a> {
     units: &'a Units,
     unit: &'a ClaimUnit,
     seed: Seed,
-    /// How many intervals are to hold together.
+    /// Number of intervals that are to hold together.
     together: usize,
 }
 
@@ -279,13 +279,13 @@ impl Judge<'_> {
 }
 
 impl Bound {
-    /// Whether a figure is on its good side.
+    /// True if a figure is on its good side.
     fn is_met_by(self, value: f64) -> bool {
         let above = if self.above { value - self.at } else { self.at - value };
         above > 0.0 || (above == 0.0 && !self.excluded)
     }
 
-    /// The same in another unit, without the last bits that come of the factor.
+    /// The bound in another unit, without the last bits that come of the factor.
     fn scaled(self, factor: f64) -> Self {
         Self { at: (1e9 * factor * self.at).round() / 1e9, ..self }
     }

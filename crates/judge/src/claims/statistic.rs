@@ -71,7 +71,7 @@ impl Statistic {
         }
     }
 
-    /// Whether its interval comes from resampling, of which there are simultaneous ones.
+    /// True if its interval comes from resampling, of which there are simultaneous ones.
     pub(super) fn is_resampled(&self) -> bool {
         !matches!(self, Self::Share(_) | Self::Quantile(..))
     }

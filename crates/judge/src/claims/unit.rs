@@ -17,7 +17,7 @@ use super::statistic::Statistic;
 pub struct ClaimUnit {
     /// The unit.
     pub unit: Unit,
-    /// What it is of, for people; empty where the statement says it.
+    /// Words for people on what the figures are of; empty where the statement says it.
     pub of: String,
 }
 

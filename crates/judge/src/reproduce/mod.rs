@@ -175,7 +175,7 @@ pub fn planned_runs(sets: &[ClaimSet], request: &ReproduceRequest<'_>) -> Result
     Ok(experiments.worlds.len())
 }
 
-/// What claims were measured on, for records: content and traces of the command line.
+/// Content and traces that claims were measured on, for records.
 fn data(experiments: &Experiments<'_>, common: &Common<'_>) -> Vec<String> {
     let plans = experiments.list.iter().map(|experiment| &experiment.plan);
     let content = plans.flat_map(|plan| plan.draws.iter()).filter_map(|draws| draws.content());
@@ -252,7 +252,7 @@ fn run(
     run_wanted(experiments, common, what, journal, (worlds, &|_| true))
 }
 
-/// The same for the worlds, by number, that are wanted.
+/// Runs the worlds, by number, that are missing and wanted, as [`run`] does.
 fn run_wanted(
     experiments: &Experiments<'_>,
     common: &Common<'_>,

@@ -1,4 +1,4 @@
-//! Whether recorded verdicts still are about what runs today.
+//! Check of records: which verdicts still are about what runs today.
 //!
 //! A record stands while its claims have the draws that they had, which follow from rules, scenes and
 //! defaults, and while the first run of each scheme sends the very same packets. Nothing is measured
@@ -87,7 +87,7 @@ fn first_runs<'e>(experiments: &'e Experiments<'_>) -> BTreeMap<&'e str, Vec<(&'
     all
 }
 
-/// How a recorded claim stands, in words.
+/// Words for how a recorded claim stands.
 fn standing(
     recorded: &RecordedClaim,
     stream: &str,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a figure is a quantity of. Only figures of one dimension are told in each other's units.
+/// Dimension of a figure. Only figures of one dimension are told in each other's units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// A count, a share or a ratio.
@@ -13,7 +13,7 @@ pub enum Dimension {
     Data,
     /// A duration.
     Time,
-    /// How often per time.
+    /// A number of events over time.
     Frequency,
     /// A ratio on a logarithmic scale.
     Level,
@@ -105,12 +105,12 @@ impl Unit {
         self.symbol
     }
 
-    /// What it is a unit of.
+    /// Its dimension.
     pub const fn dimension(self) -> Dimension {
         self.dimension
     }
 
-    /// How many of `other` one of this is; `None` if they are units of different dimensions.
+    /// The number of `other` that one of this is; `None` if their dimensions differ.
     pub fn in_units_of(self, other: Self) -> Option<f64> {
         (self.dimension == other.dimension).then(|| self.scale / other.scale)
     }

@@ -16,7 +16,7 @@ use crate::clock::Watch;
 /// The pictures of one viewer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Encoded {
-    /// How long each took, from when it was handed over until its layers were there.
+    /// Time that each took, from its handing over until its layers were there.
     pub(super) took: Vec<Duration>,
     pub(super) bytes: usize,
 }
@@ -33,7 +33,7 @@ impl CountedEncoders {
         Self { encoders, all: Mutex::default() }
     }
 
-    /// What was encoded, in the order in which the viewers came.
+    /// Pictures that were encoded, in the order in which the viewers came.
     pub(super) fn all(&self) -> Vec<Encoded> {
         self.all.lock().iter().map(|encoded| encoded.lock().clone()).collect()
     }

@@ -60,7 +60,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     ])
 }
 
-/// How long pictures took.
+/// Encoding times of pictures.
 fn took(encoded: &Encoded) -> String {
     let mut took = encoded.took.clone();
     took.sort_unstable();

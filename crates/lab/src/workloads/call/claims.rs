@@ -1,4 +1,4 @@
-//! What claims about calls are measured by: groups of participants, all together, what the server knows of channels,
+//! Metrics of claims about calls: groups of participants, all together, what the server knows of channels,
 //! and what became of what a direction gave up.
 
 use airlane_base::Time;
@@ -56,7 +56,7 @@ const OF_ALL: [(&str, Unit, Sense); 12] = [
 const LOST: &str = "held_lost_bps";
 const GAINED: &str = "other_gained_bps";
 
-/// What claims need of a run.
+/// Figures that claims need of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Kept {
     figures: Vec<(String, Option<f64>)>,
@@ -147,7 +147,7 @@ pub(super) fn of_draws(traffic: &Participants, compared: &Compared<'_>) -> ByMet
     ])
 }
 
-/// What the held directions of all channels lose, and what the other directions of these channels gain; `None` if
+/// Rates that the held directions of all channels lose and the other directions of these channels gain; `None` if
 /// one of them was not measured.
 fn conservation(ours: &[Option<Channel>], theirs: &[Option<Channel>]) -> Option<(f64, f64)> {
     let (mut lost, mut gained) = (0.0, 0.0);

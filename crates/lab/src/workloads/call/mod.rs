@@ -102,7 +102,7 @@ struct Entry {
     audio: Option<Rate>,
     /// Mean talk spurt and silence; `None`: nobody is heard to speak.
     speech: Option<(Duration, Duration)>,
-    /// When tracks are muted and sent again.
+    /// Times at which tracks are muted and sent again.
     changes: Vec<Change>,
     /// Estimate of the uplink that they report relative to the true one, and whether they follow notices.
     reported_share: f64,
@@ -300,7 +300,7 @@ struct ParticipantOutput {
     encoded: Vec<EncodedRecord>,
     received: Vec<ReceivedRecord>,
     shown: Vec<ReceivedRecord>,
-    /// When it got to know that a track of another one is sent, or muted.
+    /// Times at which it was told that a track of another one is sent, or muted.
     sends: Vec<(Time, ParticipantId, Track, bool)>,
     /// Its channel, as the server saw it.
     channel: Vec<ChannelRecord>,

@@ -100,7 +100,7 @@ pub(super) fn claims(record: &Record, runs: &[Judged], content: &str) -> Vec<Cla
     claims
 }
 
-/// How far the laboratory is off in a figure of a player, with its 95 % interval.
+/// Error of the laboratory in a figure of a player, with its 95 % interval.
 #[derive(Clone, Copy, Debug)]
 struct Off {
     measured: f64,
@@ -134,7 +134,7 @@ impl Off {
         Some(Self { measured, ci95: ci95.filter(|_| decides) })
     }
 
-    /// Whether it is within `bound`.
+    /// Verdict on whether it is within `bound`.
     fn verdict(self, bound: f64) -> Verdict {
         match self.ci95 {
             Some([_, hi]) if hi <= bound => Verdict::Holds,
@@ -163,7 +163,7 @@ struct Predicted {
     /// How far off a prediction is, from what was predicted and what was seen, on the scale on which
     /// rounds are averaged.
     difference: fn(f64, f64) -> f64,
-    /// The same in the unit in which it is told.
+    /// Conversion of that difference to the unit in which it is told.
     told: fn(f64) -> f64,
     /// That unit; `None`: the one of the content's quality metric.
     unit: Option<Unit>,
