@@ -34,8 +34,8 @@ pub use playout::Playout;
 pub use queue::{Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
 pub use server::{
-    ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, ServerConfig, ServerNote,
-    Thinning, serve, server_transport,
+    CapacityOf, ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, KnownCapacity,
+    ServerConfig, ServerNote, Thinning, serve, server_transport,
 };
 pub use speakers::ActiveSpeaker;
 pub use speech::{SpeechConfig, Spurts};

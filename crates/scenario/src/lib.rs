@@ -22,6 +22,7 @@
 //! ([`Registry::keys`]).
 
 mod bounds;
+mod copies;
 mod decode;
 mod grid;
 mod notes;
@@ -124,7 +125,7 @@ impl Document {
 
     /// The scenario that it is.
     fn decode(&self) -> Result<Scenario, InputError> {
-        decode::scenario(&self.registry, &self.root, self.source.clone())
+        decode::scenario(&self.registry, &*copies::expanded(&self.root)?, self.source.clone())
     }
 
     /// Several scenarios in one file are no scenario.

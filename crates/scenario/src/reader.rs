@@ -11,6 +11,7 @@ use std::time::Duration;
 use airlane_base::{InputError, Rate};
 
 use super::bounds::{Range, Word, expected_number, number_kind};
+use super::copies::{self, COPIES, MAX_COPIES};
 use super::notes::{Notes, UNKNOWN_KEY};
 use super::suggest;
 use super::tree::{Data, Node, Origin, plain};
@@ -449,7 +450,10 @@ impl<'a> Reader<'a> {
     ) -> Vec<T> {
         let node = self.ask(key, "list of tables".to_owned(), "[]".to_owned(), doc);
         let items = match node.map(|n| &n.data) {
-            None if self.notes.is_listing() => return vec![self.inside(None, key, read)],
+            None if self.notes.is_listing() => {
+                let is_at_top = self.path.is_empty();
+                return vec![self.inside(None, key, |r| entry(r, is_at_top, &mut read))];
+            }
             None => return Vec::new(),
             Some(Data::List(items)) => items,
             Some(other) => {
@@ -457,14 +461,14 @@ impl<'a> Reader<'a> {
                 return Vec::new();
             }
         };
-        let entry = |(i, item)| {
+        let read = |(i, item)| {
             let path = self.key_path(&format!("{key}.{i}"));
             let mut reader = Reader::new(Some(item), path, join(&self.listed, key), self.notes);
-            let value = read(&mut reader);
+            let value = entry(&mut reader, self.path.is_empty(), &mut read);
             reader.finish();
             value
         };
-        items.iter().enumerate().map(entry).collect()
+        items.iter().enumerate().map(read).collect()
     }
 
     /// Notes every key of the table that was not read.
@@ -481,6 +485,20 @@ impl<'a> Reader<'a> {
             self.note(node.origin, self.key_path(key), UNKNOWN_KEY.to_owned(), expected);
         }
     }
+}
+
+/// An entry of a list; one at the top of a document may have had copies, of which the tree is rid by now.
+fn entry<'a, T>(
+    r: &mut Reader<'a>,
+    is_at_top: bool,
+    read: &mut impl FnMut(&mut Reader<'a>) -> T,
+) -> T {
+    let value = read(r);
+    if is_at_top {
+        let kind = format!("whole number, 1 to {MAX_COPIES}");
+        r.ask(COPIES, kind, "1".to_owned(), copies::DOC);
+    }
+    value
 }
 
 /// The default of a key that may be absent.

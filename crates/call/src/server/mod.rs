@@ -8,6 +8,7 @@
 
 mod coordination;
 mod downlink;
+mod known_capacity;
 mod probe;
 mod room;
 mod session;
@@ -27,6 +28,7 @@ use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
 use crate::sender::UNSENT_BYTES;
 use crate::wire::ParticipantId;
+pub use known_capacity::{CapacityOf, KnownCapacity};
 use room::Room;
 
 /// Time for which a client may take to say that it wants to take part.
@@ -73,6 +75,8 @@ pub struct ServerConfig {
     pub queue: QueueConfig,
     /// Settings by which the capacity of each channel is found.
     pub capacity: CapacityConfig,
+    /// Source of capacities that need not be found; `None`: all are.
+    pub known_capacity: Option<KnownCapacity>,
     /// Way in which videos are made to fit a downlink.
     pub thinning: Thinning,
     /// True if the video of the participant who speaks gets what it needs before those of others.
@@ -92,6 +96,7 @@ impl Default for ServerConfig {
             rates: RateConfig::default(),
             queue: QueueConfig::default(),
             capacity: CapacityConfig::default(),
+            known_capacity: None,
             thinning: Thinning::Transcode,
             speakers_first: false,
             min_frame_bytes: 1000,

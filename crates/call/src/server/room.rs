@@ -214,7 +214,7 @@ impl Room {
             // Whoever sends no video has no uplink that others wait for, and needs nothing of it for its downlink.
             let (senders, muted): (Vec<_>, Vec<_>) =
                 sessions.iter().partition(|session| session.sends_video());
-            let channels: Vec<_> = senders.iter().map(|s| (s.id, s.channel())).collect();
+            let channels: Vec<_> = senders.iter().map(|s| (s.id, s.channel(now))).collect();
             for (id, decision) in coordination.update(now, &channels) {
                 if let Some(session) = senders.iter().find(|session| session.id == id) {
                     session.decide(decision);

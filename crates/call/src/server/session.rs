@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 
 use super::downlink::Downlink;
 use super::room::Room;
-use super::{ChannelRecord, JOIN_TIMEOUT, ServerConfig, Thinning};
+use super::{ChannelRecord, JOIN_TIMEOUT, KnownCapacity, ServerConfig, Thinning};
 use crate::allocate::{Offer, StreamId};
 use crate::arriving::{ArrivingBytes, each_stream, read_header};
 use crate::control_stream::{next_message, write_message};
@@ -46,6 +46,7 @@ const IP_UDP_BYTES: u64 = IP_UDP_HEADER_BYTES as u64;
 pub(super) struct Session {
     pub(super) id: ParticipantId,
     pub(super) name: String,
+    known_capacity: Option<KnownCapacity>,
     connection: Connection,
     sender: Arc<FrameSender>,
     messages: mpsc::Sender<FromServer>,
@@ -208,11 +209,17 @@ impl Session {
         shared.capacity.on_sample(now, sample);
     }
 
+    /// Capacity of the channel, as far as it is known.
+    fn capacity(&self, now: Time, shared: &Shared) -> Option<Rate> {
+        let known = self.known_capacity.as_ref().and_then(|known| (known.0)(&self.name, now));
+        known.or_else(|| Some(shared.capacity.estimate()?.rate))
+    }
+
     /// Measurement of the channel, as the coordinator gets it.
-    pub(super) fn channel(&self) -> ClientChannel {
+    pub(super) fn channel(&self, now: Time) -> ClientChannel {
         let shared = self.shared.lock();
         ClientChannel {
-            capacity: shared.capacity.estimate().map(|estimate| estimate.rate),
+            capacity: self.capacity(now, &shared),
             up: shared.report.estimate,
             down: shared.down_estimate,
             state: shared.control.state(),
@@ -275,7 +282,7 @@ impl Session {
         ChannelRecord {
             at: now,
             participant: self.id,
-            capacity: shared.capacity.estimate().map(|estimate| estimate.rate),
+            capacity: self.capacity(now, &shared),
             up_estimate: shared.report.estimate,
             down_estimate: shared.down_estimate,
             up_media,
@@ -334,9 +341,20 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     let connection = connection.clone();
     let session = room.join(&name, |id| {
         let name = name.clone();
+        let known_capacity = room.config.known_capacity.clone();
         let is_paused = AtomicBool::new(false);
         let arriving = ArrivingBytes::new(MAX_ARRIVING_BYTES);
-        Arc::new(Session { id, name, connection, sender, messages, arriving, shared, is_paused })
+        Arc::new(Session {
+            id,
+            name,
+            known_capacity,
+            connection,
+            sender,
+            messages,
+            arriving,
+            shared,
+            is_paused,
+        })
     })?;
     session.connection.mark_active();
     let result = tokio::select! {

@@ -3,23 +3,25 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{InputError, Rate, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
-    ChannelRecord, Deviation, EncodedRecord, LayerTable, ParticipantConfig, ParticipantEvent,
-    ReceivedRecord, SpeechConfig, TrackChange, join, participant_transport, serve,
-    server_transport,
+    ChannelRecord, Deviation, EncodedRecord, KnownCapacity, LayerTable, ParticipantConfig,
+    ParticipantEvent, ReceivedRecord, ServerConfig, SpeechConfig, TrackChange, join,
+    participant_transport, serve, server_transport,
 };
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use super::scheme::CapacitySource;
 use super::{Change, Entry, OfScheme, Output, ParticipantOutput, Participants, TrackKind};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::{Pair, RunContext};
+use airlane_sim::world::{OracleLink, Pair, RunContext};
 
 /// Record of a participant so far.
 #[derive(Default)]
@@ -74,16 +76,52 @@ pub(super) fn start(
     for (number, (entry, name)) in traffic.each().enumerate() {
         let pair = context.attach()?;
         if number == 0 {
-            serve_all(&pair, &of_scheme, &channels, context)?;
+            let mut config = of_scheme.server();
+            if of_scheme.capacity == CapacitySource::Oracle {
+                config.known_capacity = Some(oracle(traffic, of_scheme.interval, context)?);
+            }
+            serve_all(&pair, config, &of_scheme, &channels, context)?;
         }
         participants.push(start_one(entry, name, &of_scheme, &pair, context)?);
     }
     Ok(Box::new(Roles { participants, channels, end: context.end }))
 }
 
+/// Capacities as an oracle knows them: what the half-duplex link of each participant will carry in the next
+/// `interval`.
+///
+/// # Errors
+/// A half-duplex access with a link for each host: the oracle knows that of the first alone.
+fn oracle(
+    traffic: &Participants,
+    interval: Duration,
+    context: &RunContext<'_>,
+) -> Result<KnownCapacity, LabError> {
+    let network = &context.scenario().network;
+    let mut links = BTreeMap::new();
+    for (entry, name) in traffic.each() {
+        let access = &network.accesses[entry.at];
+        if access.is_per_host() {
+            let found = format!("\"{}\" is a link for each of its hosts", access.name);
+            let expected = "expected one link, as an oracle knows no other (call_capacity)";
+            return Err(InputError::new(found, expected).into());
+        }
+        if access.is_half_duplex() {
+            let rtt = network.rtt_at(entry.at);
+            links.insert(name, OracleLink::of(context.plan, context.key, entry.at, rtt)?);
+        }
+    }
+    Ok(KnownCapacity(Arc::new(move |name, now| {
+        let link: &OracleLink = links.get(name)?;
+        let bytes = link.bytes_until(now + interval) - link.bytes_until(now);
+        Some(Rate::from_bps_f64(8.0 * bytes / interval.as_secs_f64()))
+    })))
+}
+
 /// Starts the server, which all participants share.
 fn serve_all(
     pair: &Pair,
+    server: ServerConfig,
     of_scheme: &OfScheme,
     channels: &Channels,
     context: &RunContext<'_>,
@@ -95,7 +133,7 @@ fn serve_all(
     let note = move |record: ChannelRecord| {
         channels.lock().entry(record.participant).or_default().push(record);
     };
-    pair.server.spawn("call server", serve(endpoint, of_scheme.server(), Arc::new(note)));
+    pair.server.spawn("call server", serve(endpoint, server, Arc::new(note)));
     Ok(())
 }
 

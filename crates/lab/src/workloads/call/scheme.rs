@@ -42,6 +42,7 @@ pub(super) enum QoeKind {
 pub(super) enum CapacitySource {
     Delivered,
     Estimates,
+    Oracle,
 }
 
 /// Policy for acknowledgements.
@@ -62,7 +63,8 @@ words! {
         "fixed-rules" => Self::FixedRules;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
-    CapacitySource: "delivered" => Self::Delivered, "estimates" => Self::Estimates;
+    CapacitySource: "delivered" => Self::Delivered, "estimates" => Self::Estimates,
+        "oracle" => Self::Oracle;
 }
 
 /// Way in which the server makes videos fit a downlink.
@@ -89,8 +91,8 @@ pub(super) struct OfScheme {
     max_rate: Rate,
     views: Option<f64>,
     server: Option<Rate>,
-    capacity: CapacitySource,
-    interval: Duration,
+    pub(super) capacity: CapacitySource,
+    pub(super) interval: Duration,
     threshold: f64,
     immediate_drop: Option<f64>,
     pub(super) restores: bool,
@@ -180,8 +182,8 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let views = r.number_or_none("call_views", range(1.0, 1000.0, "3"), "all others", doc);
     let doc = "Limit of the sum of all downlinks that the optimiser knows of.";
     let server = r.rate_or_none("call_server_bps", RATE, "none", doc);
-    let doc = "Where the capacity of a channel comes from: bytes delivered while packets queue, or the sum of both \
-               controllers' estimates.";
+    let doc = "Where the capacity of a channel comes from: bytes delivered while packets queue, the sum of both \
+               controllers' estimates, or an oracle that knows what half-duplex links will carry in the next interval.";
     let capacity = r.word_or_none("call_capacity", "\"delivered\"", doc);
     let doc = "Interval at which changes of capacity are looked for.";
     let interval = r.time_or_none("call_interval_s", DURATION, "5", doc);
@@ -255,7 +257,7 @@ impl OfScheme {
     pub(super) fn server(&self) -> ServerConfig {
         let capacity = CapacityConfig {
             method: match self.capacity {
-                CapacitySource::Delivered => CapacityMethod::Delivered,
+                CapacitySource::Delivered | CapacitySource::Oracle => CapacityMethod::Delivered,
                 CapacitySource::Estimates => CapacityMethod::Estimates,
             },
             ..CapacityConfig::default()

@@ -1,5 +1,6 @@
 //! What a scenario says, and what is said about a bad one.
 
+mod copies;
 mod half_duplex;
 mod network;
 mod refused;

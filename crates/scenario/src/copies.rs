@@ -1,0 +1,96 @@
+//! Tables that stand for several: `copies = 8` and `#` in their texts.
+
+use std::borrow::Cow;
+
+use airlane_base::InputError;
+
+use crate::tree::{Data, Node, Origin};
+
+/// Key of an entry of a list at the top of a scenario.
+pub(super) const COPIES: &str = "copies";
+/// Meaning of [`COPIES`].
+pub(super) const DOC: &str = "How many tables this one stands for: in each, `#` in a text is its number, from 1 \
+                              (`name = \"c#\"`, `at = \"c#\"`).";
+/// Most tables that one stands for.
+pub(super) const MAX_COPIES: u64 = 1000;
+/// Most entries of a list that has copies.
+const MAX_ENTRIES: usize = 10_000;
+
+/// What stands for the number of a copy.
+const NUMBER: char = '#';
+
+/// A document in which each entry of its lists that has `copies` is replaced by so many.
+pub(super) fn expanded(root: &Node) -> Result<Cow<'_, Node>, InputError> {
+    let Data::Table(entries) = &root.data else { return Ok(Cow::Borrowed(root)) };
+    let is_copied = |list: &Node| matches!(&list.data, Data::List(items) if items.iter().any(|item| copies(item).is_some()));
+    if !entries.values().any(is_copied) {
+        return Ok(Cow::Borrowed(root));
+    }
+    let mut root = root.clone();
+    let Data::Table(entries) = &mut root.data else { unreachable!("it was a table above") };
+    for (name, list) in entries {
+        let Data::List(items) = &mut list.data else { continue };
+        let mut all = Vec::with_capacity(items.len());
+        for (index, item) in std::mem::take(items).into_iter().enumerate() {
+            push(&mut all, item, &format!("{name}.{index}.{COPIES}"))?;
+        }
+        *items = all;
+    }
+    Ok(Cow::Owned(root))
+}
+
+/// The value of `copies` of an entry.
+fn copies(entry: &Node) -> Option<&Node> {
+    match &entry.data {
+        Data::Table(keys) => keys.get(COPIES),
+        _ => None,
+    }
+}
+
+/// Adds an entry, as often as it says; `key` is the path of its `copies`.
+fn push(all: &mut Vec<Node>, mut entry: Node, key: &str) -> Result<(), InputError> {
+    let Some(count) = copies(&entry) else {
+        all.push(entry);
+        return Ok(());
+    };
+    let bad = |found: String, expected: String| {
+        let error = InputError::new(found, expected);
+        match count.origin {
+            Origin::Line(line) => error.at_line(line).at_key(key),
+            Origin::Set => error.at_key(format!("--set {key}")),
+            Origin::Grid => error.at_key(format!("--grid {key}")),
+            Origin::Option => error.at_key(key),
+        }
+    };
+    let number = match &count.data {
+        Data::Integer(number) => usize::try_from(*number).ok(),
+        _ => None,
+    };
+    let Some(number) = number.filter(|number| (1..=MAX_COPIES as usize).contains(number)) else {
+        let found = format!("found {}", count.data.describe());
+        return Err(bad(found, format!("expected a whole number from 1 to {MAX_COPIES}")));
+    };
+    if all.len() + number > MAX_ENTRIES {
+        let found = format!("found more than {MAX_ENTRIES} entries with it");
+        return Err(bad(found, "expected fewer".to_owned()));
+    }
+    if let Data::Table(keys) = &mut entry.data {
+        keys.remove(COPIES);
+    }
+    all.extend((1..=number).map(|number| {
+        let mut copy = entry.clone();
+        fill(&mut copy, &number.to_string());
+        copy
+    }));
+    Ok(())
+}
+
+/// Puts the number of a copy into its texts.
+fn fill(node: &mut Node, number: &str) {
+    match &mut node.data {
+        Data::Text(text) => *text = text.replace(NUMBER, number),
+        Data::List(items) => items.iter_mut().for_each(|item| fill(item, number)),
+        Data::Table(entries) => entries.values_mut().for_each(|entry| fill(entry, number)),
+        _ => {}
+    }
+}
