@@ -27,14 +27,14 @@ pub use last_n::{LastN, LastNConfig};
 pub use layers::{InvalidLayers, LayerSelection, LayerTable};
 pub use optimiser::{Optimise, Optimiser};
 pub use participant::{
-    Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote, ReceivedRecord,
-    TrackChange, join, participant_transport,
+    ChannelView, Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote,
+    ReceivedRecord, TrackChange, join, participant_transport,
 };
 pub use playout::Playout;
 pub use queue::{Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
 pub use server::{
-    CapacityOf, ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, KnownCapacity,
+    CapacityOf, CapacitySource, ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT,
     ServerConfig, ServerNote, Thinning, serve, server_transport,
 };
 pub use speakers::ActiveSpeaker;

@@ -143,17 +143,25 @@ pub struct UplinkReport {
 impl UplinkReport {
     fn encode(&self, to: &mut impl BufMut) {
         to.put_u32(self.epoch.unwrap_or_default().0);
-        to.put_f32(self.estimate.map_or(0.0, |rate| (rate.as_f64() / 1000.0) as f32));
+        to.put_f32(self.estimate.map_or(0.0, kbps));
     }
 
     fn decode(from: &mut impl Buf, has_epoch: bool) -> Result<Self, WireError> {
         let epoch = Some(Epoch(from.get_u32())).filter(|_| has_epoch);
-        let kbps = from.get_f32();
-        if !(0.0..=1e9).contains(&kbps) {
-            return Err(WireError::Estimate(kbps));
-        }
-        let estimate = (kbps > 0.0).then(|| Rate::from_bps_f64(f64::from(kbps) * 1000.0));
-        Ok(Self { epoch, estimate })
+        let estimate = rate(from.get_f32())?;
+        Ok(Self { epoch, estimate: Some(estimate).filter(|rate| *rate > Rate::ZERO) })
+    }
+}
+
+fn kbps(rate: Rate) -> f32 {
+    (rate.as_f64() / 1000.0) as f32
+}
+
+/// The rate of so many kbit/s.
+fn rate(kbps: f32) -> Result<Rate, WireError> {
+    match (0.0..=1e9).contains(&kbps) {
+        true => Ok(Rate::from_bps_f64(f64::from(kbps) * 1000.0)),
+        false => Err(WireError::Estimate(kbps)),
     }
 }
 
@@ -258,6 +266,8 @@ pub enum FromParticipant {
     Publish(Track, LayerTable),
     /// It sends this track no more for now: it is muted.
     Mute(Track),
+    /// Capacity of its channel in IP bytes, both directions together, as its radio finds it.
+    Channel(Rate),
 }
 
 /// Message of the server on the control stream.
@@ -344,6 +354,7 @@ impl FromParticipant {
                 put_message(4, &body, to);
             }
             Self::Mute(track) => put_message(5, &[track.code()], to),
+            Self::Channel(capacity) => put_message(6, &kbps(*capacity).to_be_bytes(), to),
         }
     }
 
@@ -380,6 +391,7 @@ impl FromParticipant {
                 let [track] = exactly(&body)?;
                 Self::Mute(video(track)?)
             }
+            6 => Self::Channel(rate(f32::from_be_bytes(exactly(&body)?))?),
             other => return Err(WireError::Type(other)),
         }))
     }

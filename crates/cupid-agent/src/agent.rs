@@ -61,6 +61,13 @@ impl AirAgent {
         })
     }
 
+    /// A function that tells the latest report, if it has not told it before: for who goes by reports without a
+    /// connection that carries them.
+    pub fn reports(&self) -> impl FnMut(Time) -> Option<Feedback> + Send + 'static {
+        let mut flow = Flow::new(self.inner.clone());
+        move |now| flow.next(now)
+    }
+
     /// Tells the controller of a connection that the host sends on what it is granted, until the connection
     /// has ended or if it takes no rates: there is nobody on the air at the other end to report. The agent is
     /// one for uploads.

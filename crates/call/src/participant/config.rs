@@ -1,5 +1,6 @@
 //! Settings of a participant, and what it tells of its call.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,8 +41,19 @@ impl Default for Deviation {
     }
 }
 
+/// Function that tells the capacity of a participant's channel in IP bytes, both directions together, as its radio
+/// finds it; `None` where it does not know it.
+#[derive(Clone)]
+pub struct ChannelView(pub Arc<dyn Fn(Time) -> Option<Rate> + Send + Sync>);
+
+impl fmt::Debug for ChannelView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ChannelView")
+    }
+}
+
 /// Settings of a participant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ParticipantConfig {
     /// Its name in the call.
     pub name: String,
@@ -57,6 +69,8 @@ pub struct ParticipantConfig {
     pub speech: Option<SpeechConfig>,
     /// Times at which it mutes its tracks and sends them again, in their order. At first it sends camera and audio.
     pub changes: Vec<TrackChange>,
+    /// Source of the capacity of its channel, which it tells the server; `None`: it has none.
+    pub channel: Option<ChannelView>,
     /// Deviation from the protocol.
     pub deviation: Deviation,
     /// Rules by which bitrates follow its controller.
@@ -80,6 +94,7 @@ impl ParticipantConfig {
             audio: Some(Rate::from_bps(32_000)),
             speech: None,
             changes: Vec::new(),
+            channel: None,
             deviation: Deviation::default(),
             rates: RateConfig::default(),
             queue: QueueConfig::default(),

@@ -26,8 +26,8 @@ use crate::rate::{Bitrate, estimate};
 use crate::sender::{FrameSender, UNSENT_BYTES};
 use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track, UplinkReport};
 pub use config::{
-    Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote, ReceivedRecord,
-    TrackChange,
+    ChannelView, Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote,
+    ReceivedRecord, TrackChange,
 };
 use receiving::Received;
 
@@ -210,6 +210,10 @@ impl Participant {
                 biased;
                 Some(message) = outgoing.recv() => message,
                 () = self.clock.sleep(REPORT_INTERVAL) => {
+                    let now = self.clock.now();
+                    if let Some(capacity) = self.config.channel.as_ref().and_then(|view| view.0(now)) {
+                        self.say(FromParticipant::Channel(capacity));
+                    }
                     let epoch = self.control.lock().epoch();
                     let estimate = reported(self.natural(), self.config.deviation);
                     FromParticipant::Report(UplinkReport { epoch, estimate })

@@ -6,9 +6,9 @@
 //!                            '--> Coordinator --> optimiser --> state of each client
 //! ```
 
+mod channel_capacity;
 mod coordination;
 mod downlink;
-mod known_capacity;
 mod probe;
 mod room;
 mod session;
@@ -28,7 +28,7 @@ use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
 use crate::sender::UNSENT_BYTES;
 use crate::wire::ParticipantId;
-pub use known_capacity::{CapacityOf, KnownCapacity};
+pub use channel_capacity::{CapacityOf, CapacitySource};
 use room::Room;
 
 /// Time for which a client may take to say that it wants to take part.
@@ -75,8 +75,8 @@ pub struct ServerConfig {
     pub queue: QueueConfig,
     /// Settings by which the capacity of each channel is found.
     pub capacity: CapacityConfig,
-    /// Source of capacities that need not be found; `None`: all are.
-    pub known_capacity: Option<KnownCapacity>,
+    /// Source of these capacities.
+    pub capacity_source: CapacitySource,
     /// Way in which videos are made to fit a downlink.
     pub thinning: Thinning,
     /// True if the video of the participant who speaks gets what it needs before those of others.
@@ -96,7 +96,7 @@ impl Default for ServerConfig {
             rates: RateConfig::default(),
             queue: QueueConfig::default(),
             capacity: CapacityConfig::default(),
-            known_capacity: None,
+            capacity_source: CapacitySource::Found,
             thinning: Thinning::Transcode,
             speakers_first: false,
             min_frame_bytes: 1000,

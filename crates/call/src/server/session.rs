@@ -6,18 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
-use airlane_plum::{
-    CapacityEstimator, ChannelSample, ClientChannel, Decision, ServerControl, State,
-};
+use airlane_plum::{ChannelSample, ClientChannel, Decision, ServerControl, State};
 use airlane_quic::{Connection, RecvStream, SendStream};
 use airlane_runtime::RuntimeExt;
 use bytes::BytesMut;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
+use super::channel_capacity::ChannelCapacity;
 use super::downlink::Downlink;
 use super::room::Room;
-use super::{ChannelRecord, JOIN_TIMEOUT, KnownCapacity, ServerConfig, Thinning};
+use super::{ChannelRecord, JOIN_TIMEOUT, ServerConfig, Thinning};
 use crate::allocate::{Offer, StreamId};
 use crate::arriving::{ArrivingBytes, each_stream, read_header};
 use crate::control_stream::{next_message, write_message};
@@ -46,7 +45,6 @@ const IP_UDP_BYTES: u64 = IP_UDP_HEADER_BYTES as u64;
 pub(super) struct Session {
     pub(super) id: ParticipantId,
     pub(super) name: String,
-    known_capacity: Option<KnownCapacity>,
     connection: Connection,
     sender: Arc<FrameSender>,
     messages: mpsc::Sender<FromServer>,
@@ -66,7 +64,7 @@ struct Sent {
 /// State that its tasks share.
 struct Shared {
     control: ServerControl,
-    capacity: CapacityEstimator,
+    capacity: ChannelCapacity,
     report: UplinkReport,
     /// Bandwidth of the downlink at the last sample, as its controller estimates.
     down_estimate: Option<Rate>,
@@ -209,17 +207,11 @@ impl Session {
         shared.capacity.on_sample(now, sample);
     }
 
-    /// Capacity of the channel, as far as it is known.
-    fn capacity(&self, now: Time, shared: &Shared) -> Option<Rate> {
-        let known = self.known_capacity.as_ref().and_then(|known| (known.0)(&self.name, now));
-        known.or_else(|| Some(shared.capacity.estimate()?.rate))
-    }
-
     /// Measurement of the channel, as the coordinator gets it.
     pub(super) fn channel(&self, now: Time) -> ClientChannel {
         let shared = self.shared.lock();
         ClientChannel {
-            capacity: self.capacity(now, &shared),
+            capacity: shared.capacity.rate(now, &self.name),
             up: shared.report.estimate,
             down: shared.down_estimate,
             state: shared.control.state(),
@@ -282,7 +274,7 @@ impl Session {
         ChannelRecord {
             at: now,
             participant: self.id,
-            capacity: self.capacity(now, &shared),
+            capacity: shared.capacity.rate(now, &self.name),
             up_estimate: shared.report.estimate,
             down_estimate: shared.down_estimate,
             up_media,
@@ -322,7 +314,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     let (messages, outgoing) = mpsc::channel(MAX_MESSAGES);
     let shared = Arc::new(Mutex::new(Shared {
         control: ServerControl::default(),
-        capacity: CapacityEstimator::new(room.config.capacity),
+        capacity: ChannelCapacity::new(room.config.capacity_source.clone(), room.config.capacity),
         report: UplinkReport::default(),
         down_estimate: None,
         sent: BTreeMap::from([(Track::Camera, Sent::default())]),
@@ -341,20 +333,9 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     let connection = connection.clone();
     let session = room.join(&name, |id| {
         let name = name.clone();
-        let known_capacity = room.config.known_capacity.clone();
         let is_paused = AtomicBool::new(false);
         let arriving = ArrivingBytes::new(MAX_ARRIVING_BYTES);
-        Arc::new(Session {
-            id,
-            name,
-            known_capacity,
-            connection,
-            sender,
-            messages,
-            arriving,
-            shared,
-            is_paused,
-        })
+        Arc::new(Session { id, name, connection, sender, messages, arriving, shared, is_paused })
     })?;
     session.connection.mark_active();
     let result = tokio::select! {
@@ -428,6 +409,9 @@ async fn follow(
                 let mut shared = session.shared.lock();
                 shared.sent.remove(&track);
                 shared.deferred.remove(&track);
+            }
+            Some(FromParticipant::Channel(capacity)) => {
+                session.shared.lock().capacity.on_report(room.clock.now(), capacity);
             }
             // It says no more, and may receive on.
             None => return std::future::pending().await,

@@ -71,6 +71,7 @@ fn from_participant() -> Vec<FromParticipant> {
             LayerTable::new(&[0.06, 0.26, 1.0], 3).expect("layers"),
         ),
         FromParticipant::Mute(Track::Camera),
+        FromParticipant::Channel(Rate::from_bps(12_000_000)),
     ]
 }
 

@@ -12,8 +12,8 @@ use super::reception::{Purpose, Transmission, chance};
 impl Medium {
     /// A PPDU that a radio took the channel for busy for has ended.
     pub(super) fn hear(&mut self, radio: RadioId, sent: &Transmission, is_locked: bool) {
-        let Some(ears) = self.radios[radio].ears.clone() else { return };
-        if self.radios[radio].is_asleep {
+        let of = &self.radios[radio];
+        if of.ears.is_empty() || of.is_asleep {
             return;
         }
         let what = match self.received(radio, sent) {
@@ -24,7 +24,7 @@ impl Medium {
             }
             None => self.made_out(radio, sent, is_locked),
         };
-        ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
+        self.radios[radio].hear(sent, what);
     }
 
     /// What a radio makes out of a PPDU that is for another.
@@ -52,9 +52,10 @@ impl Medium {
 
     /// A radio knows what it has sent itself.
     pub(super) fn hear_own(&mut self, sent: &Transmission) {
-        let Some(ears) = &self.radios[sent.from].ears else { return };
-        let what = what(sent, self.frames(sent));
-        ears.hear(Heard { at: sent.start, duration: sent.end - sent.start, what });
+        if !self.radios[sent.from].ears.is_empty() {
+            let what = what(sent, self.frames(sent));
+            self.radios[sent.from].hear(sent, what);
+        }
     }
 
     /// A PPDU has ended: a monitor that misses nothing hears it, collisions with all that is in them. Of what

@@ -191,8 +191,10 @@ impl Medium {
     }
 
     pub(super) fn listen(&mut self, station: StationId) -> Ears {
-        let radio = &mut self.radios[self.stations[station].radio];
-        radio.ears.get_or_insert_default().clone()
+        let radio = self.stations[station].radio;
+        let ears = Ears::default();
+        self.radios[radio].ears.push(ears.clone());
+        ears
     }
 
     pub(super) fn addresses(&self, station: StationId) -> (Address, Address) {

@@ -109,7 +109,7 @@ impl Air {
         self.medium().addresses(station)
     }
 
-    /// What the radio of a station hears from now on.
+    /// What the radio of a station hears from now on. Each call makes ears of their own.
     pub fn listen(&self, station: StationId) -> Ears {
         self.medium().listen(station)
     }

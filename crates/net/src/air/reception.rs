@@ -1,7 +1,7 @@
 //! Who hears what: carrier sense, which PPDU a radio receives, and what of it comes.
 
 use airlane_base::Time;
-use airlane_wifi::{Address, ErrorModel, Vector, Width, mac};
+use airlane_wifi::{Address, ErrorModel, Heard, Vector, What, Width, mac};
 use rand::RngExt;
 
 use super::ears::Ears;
@@ -28,7 +28,8 @@ pub(super) struct Radio {
     is_unsure: bool,
     /// The transmission that it receives.
     locked: Option<TransmissionId>,
-    pub(super) ears: Option<Ears>,
+    /// Those who listen to it.
+    pub(super) ears: Vec<Ears>,
     /// What others than 802.11 send, here, mW.
     pub(super) foreign: f64,
     /// It sleeps, as its access point knows.
@@ -83,11 +84,17 @@ impl Radio {
             nav: Time::ZERO,
             is_unsure: false,
             locked: None,
-            ears: None,
+            ears: Vec::new(),
             foreign: 0.0,
             is_asleep: false,
             is_gone: false,
         }
+    }
+
+    /// Tells those who listen to it of a transmission that has ended.
+    pub(super) fn hear(&self, sent: &Transmission, what: What) {
+        let heard = Heard { at: sent.start, duration: sent.end - sent.start, what };
+        self.ears.iter().for_each(|ears| ears.hear(heard.clone()));
     }
 
     /// Whether it finds the channel idle, but for what it was told.

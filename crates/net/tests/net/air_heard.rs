@@ -121,3 +121,16 @@ fn of_a_station_that_leaves_while_it_sends_a_monitor_hears_that_the_air_was_busy
     };
     assert!(rest.len() <= 2 && rest.iter().all(is_answer), "{rest:?}");
 }
+
+#[test]
+fn everybody_who_listens_to_a_radio_hears_all_of_it() {
+    let mut air = Air::new(ChannelConfig::default(), Seed(1));
+    let point = air.add_ap(ap());
+    let station = air.add_station(point, station(50.0));
+    let (first, second) = (air.listen(station), air.listen(station));
+    saturate(&mut air, &[(station, Direction::Down)], 1_500, Duration::from_millis(50));
+    let heard = first.take();
+    assert!(heard.len() > 10, "{}", heard.len());
+    assert_eq!(heard, second.take());
+    assert!(first.take().is_empty());
+}

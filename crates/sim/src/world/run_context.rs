@@ -62,6 +62,14 @@ struct Agents {
 }
 
 impl Pair {
+    /// Cupid's reports of the air of the client, for payload that it receives and for what it sends; `None`: it is
+    /// on no air.
+    pub fn air_reports(
+        &self,
+    ) -> Option<[impl FnMut(Time) -> Option<Feedback> + Send + 'static; 2]> {
+        self.agents.as_ref().map(|agents| [&agents.down, &agents.up].map(AirAgent::reports))
+    }
+
     /// The same hosts the other way round: what is sent goes from the client, at its first access, to the
     /// server. No agent is on its receiver, which is on no air, but one may be on the sender.
     pub fn turned(&self, takes_reports: bool) -> Self {

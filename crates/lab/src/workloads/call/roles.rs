@@ -5,19 +5,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::{InputError, Rate, Time};
+use airlane_base::{IP_UDP_HEADER_BYTES, InputError, Rate, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
-    ChannelRecord, Deviation, EncodedRecord, KnownCapacity, LayerTable, ParticipantConfig,
-    ParticipantEvent, ReceivedRecord, ServerConfig, SpeechConfig, TrackChange, join,
-    participant_transport, serve, server_transport,
+    CapacitySource, ChannelRecord, ChannelView, Deviation, EncodedRecord, LayerTable,
+    ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig, SpeechConfig, TrackChange,
+    join, participant_transport, serve, server_transport,
 };
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::scheme::CapacitySource;
+use super::scheme::Capacities;
 use super::{Change, Entry, OfScheme, Output, ParticipantOutput, Participants, TrackKind};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
@@ -76,10 +76,12 @@ pub(super) fn start(
     for (number, (entry, name)) in traffic.each().enumerate() {
         let pair = context.attach()?;
         if number == 0 {
-            let mut config = of_scheme.server();
-            if of_scheme.capacity == CapacitySource::Oracle {
-                config.known_capacity = Some(oracle(traffic, of_scheme.interval, context)?);
-            }
+            let capacity_source = match of_scheme.capacity {
+                Capacities::Delivered | Capacities::Estimates => CapacitySource::Found,
+                Capacities::Air => CapacitySource::Reported,
+                Capacities::Oracle => oracle(traffic, of_scheme.interval, context)?,
+            };
+            let config = ServerConfig { capacity_source, ..of_scheme.server() };
             serve_all(&pair, config, &of_scheme, &channels, context)?;
         }
         participants.push(start_one(entry, name, &of_scheme, &pair, context)?);
@@ -96,7 +98,7 @@ fn oracle(
     traffic: &Participants,
     interval: Duration,
     context: &RunContext<'_>,
-) -> Result<KnownCapacity, LabError> {
+) -> Result<CapacitySource, LabError> {
     let network = &context.scenario().network;
     let mut links = BTreeMap::new();
     for (entry, name) in traffic.each() {
@@ -111,7 +113,7 @@ fn oracle(
             links.insert(name, OracleLink::of(context.plan, context.key, entry.at, rtt)?);
         }
     }
-    Ok(KnownCapacity(Arc::new(move |name, now| {
+    Ok(CapacitySource::Known(Arc::new(move |name, now| {
         let link: &OracleLink = links.get(name)?;
         let bytes = link.bytes_until(now + interval) - link.bytes_until(now);
         Some(Rate::from_bps_f64(8.0 * bytes / interval.as_secs_f64()))
@@ -158,6 +160,10 @@ fn start_one(
             .speech
             .map(|(mean_spurt, mean_silence)| SpeechConfig { mean_spurt, mean_silence }),
         changes: entry.changes.iter().map(|change| change.track()).collect(),
+        channel: match of_scheme.capacity {
+            Capacities::Air => channel_view(pair, context),
+            _ => None,
+        },
         deviation: Deviation {
             reported_share: entry.reported_share,
             follows_notices: entry.follows_notices,
@@ -176,6 +182,23 @@ fn start_one(
         drop(done.send(failure));
     });
     Ok(Started { name, group: entry.name.clone(), counted_from: begin + entry.skip, noted, ended })
+}
+
+/// Capacity of a participant's channel from the view of the air that agents of Cupid have beside it: the rates that
+/// they find for what it receives and for what it sends, over the utilisation that they aim at, with IP and UDP
+/// headers.
+fn channel_view(pair: &Pair, context: &RunContext<'_>) -> Option<ChannelView> {
+    let reports = Mutex::new((pair.air_reports()?, [None; 2]));
+    let payload = context.scenario().transport.payload_bytes as f64;
+    let factor = (payload + f64::from(IP_UDP_HEADER_BYTES)) / payload / context.scheme().cupid.eta;
+    Some(ChannelView(Arc::new(move |now| {
+        let (next, last) = &mut *reports.lock();
+        for (next, last) in next.iter_mut().zip(last.iter_mut()) {
+            *last = next(now).map(|report| report.rate).or(*last);
+        }
+        let [down, up] = *last;
+        Some(Rate::from_bps(down?.bps().saturating_add(up?.bps())).scale(factor))
+    })))
 }
 
 async fn take_part(

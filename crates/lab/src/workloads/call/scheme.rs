@@ -39,9 +39,10 @@ pub(super) enum QoeKind {
 
 /// Source of the capacity of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) enum CapacitySource {
+pub(super) enum Capacities {
     Delivered,
     Estimates,
+    Air,
     Oracle,
 }
 
@@ -63,8 +64,8 @@ words! {
         "fixed-rules" => Self::FixedRules;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
-    CapacitySource: "delivered" => Self::Delivered, "estimates" => Self::Estimates,
-        "oracle" => Self::Oracle;
+    Capacities: "delivered" => Self::Delivered, "estimates" => Self::Estimates,
+        "air" => Self::Air, "oracle" => Self::Oracle;
 }
 
 /// Way in which the server makes videos fit a downlink.
@@ -91,7 +92,7 @@ pub(super) struct OfScheme {
     max_rate: Rate,
     views: Option<f64>,
     server: Option<Rate>,
-    pub(super) capacity: CapacitySource,
+    pub(super) capacity: Capacities,
     pub(super) interval: Duration,
     threshold: f64,
     immediate_drop: Option<f64>,
@@ -114,7 +115,7 @@ impl Default for OfScheme {
             max_rate: Rate::from_bps(30_000_000),
             views: None,
             server: None,
-            capacity: CapacitySource::Delivered,
+            capacity: Capacities::Delivered,
             interval: coordinator.interval,
             threshold: coordinator.detector.threshold,
             immediate_drop: None,
@@ -183,7 +184,8 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let doc = "Limit of the sum of all downlinks that the optimiser knows of.";
     let server = r.rate_or_none("call_server_bps", RATE, "none", doc);
     let doc = "Where the capacity of a channel comes from: bytes delivered while packets queue, the sum of both \
-               controllers' estimates, or an oracle that knows what half-duplex links will carry in the next interval.";
+               controllers' estimates, what each participant's radio finds that the air of its WiFi carries (Cupid's \
+               view), or an oracle that knows what half-duplex links will carry in the next interval.";
     let capacity = r.word_or_none("call_capacity", "\"delivered\"", doc);
     let doc = "Interval at which changes of capacity are looked for.";
     let interval = r.time_or_none("call_interval_s", DURATION, "5", doc);
@@ -257,8 +259,10 @@ impl OfScheme {
     pub(super) fn server(&self) -> ServerConfig {
         let capacity = CapacityConfig {
             method: match self.capacity {
-                CapacitySource::Delivered | CapacitySource::Oracle => CapacityMethod::Delivered,
-                CapacitySource::Estimates => CapacityMethod::Estimates,
+                Capacities::Delivered | Capacities::Air | Capacities::Oracle => {
+                    CapacityMethod::Delivered
+                }
+                Capacities::Estimates => CapacityMethod::Estimates,
             },
             ..CapacityConfig::default()
         };
