@@ -17,7 +17,7 @@ pub(crate) struct Output {
     /// overwritten, other files are kept
     #[arg(long, value_name = "DIR", default_value = "out")]
     pub(crate) out: PathBuf,
-    /// Print the final line and errors alone, no progress
+    /// Print no progress: the results' summary and errors alone
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -104,7 +104,8 @@ pub(crate) struct ReproduceArgs {
     /// To look around: fewer draws, too few for most verdicts, and not those of verdicts
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Measure the claims of this id, or whose ids begin with it and a dot; may be repeated
+    /// Measure the claim ID and those below it alone: minerva.fig9 also takes minerva.fig9.growth;
+    /// may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
     /// Run everything anew instead of taking over what the folder's journal has
@@ -152,7 +153,7 @@ pub(crate) struct DiffArgs {
     /// Folder for a report; without it nothing is written
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print the final line and errors alone, no progress
+    /// Print no progress: the results' summary and errors alone
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -166,7 +167,7 @@ pub(crate) struct CorpusArgs {
     /// normalise and tiles are ./normalise and ./tiles
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The measure of quality
+    /// Quality metric: vmaf, vmaf_phone, vmaf_4k, psnr_db or ssim
     #[arg(long, value_name = "METRIC", default_value = "vmaf", value_parser = metric)]
     pub(crate) metric: Metric,
 }
@@ -191,7 +192,7 @@ pub(crate) struct NormaliseArgs {
     /// A folder of segment tables or packed titles [default: the embedded content]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// The measure of quality
+    /// Quality metric: vmaf, vmaf_phone, vmaf_4k, psnr_db or ssim
     #[arg(long, value_name = "METRIC", default_value = "vmaf", value_parser = metric)]
     pub(crate) metric: Metric,
     /// What chooses the rungs: robust-mpc, mpc, bola, buffer or rate
@@ -203,7 +204,8 @@ pub(crate) struct NormaliseArgs {
     /// Factor on every weight [default: the content's own per connection, times --baseline]
     #[arg(long, value_name = "ALPHA", value_parser = alpha)]
     pub(crate) alpha: Option<f64>,
-    /// Connections of Cubic (RFC 9438) that a viewer counts for on average
+    /// Mean weight of a viewer against other traffic, in flows of Cubic (RFC 9438): 2 makes it as
+    /// strong as two downloads
     #[arg(long, value_name = "N", default_value = "2", value_parser = baseline)]
     pub(crate) baseline: f64,
     /// How popular each title is: a CSV file of title,popularity [default: all the same]

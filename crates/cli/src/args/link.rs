@@ -56,10 +56,11 @@ struct Emulation {
     /// Set a parameter of the direction down: back
     #[arg(long, value_name = "KEY=VALUE")]
     down: Vec<String>,
-    /// Let both directions take turns on one capacity, which --both-directions sets
+    /// Let both directions take turns on one channel, as on a radio; --both-directions sets its
+    /// capacity, --up and --down the rest
     #[arg(long)]
     half_duplex: bool,
-    /// Seed of everything random
+    /// Seed of generated traces, losses and jitter
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// Ask for real-time priority for the link's thread, so that other programs do not delay it

@@ -176,7 +176,8 @@ pub(crate) struct RecvArgs {
     /// Stop after so many seconds [default: when the sender does]
     #[arg(long, value_name = "S", value_parser = positive_number)]
     duration: Option<f64>,
-    /// Accept certificates that no trusted authority signed, such as those for development
+    /// Accept certificates that no trusted authority signed, such as those for development: anybody
+    /// on the path can then pose as the server
     #[arg(long)]
     insecure: bool,
     /// Write what could be shown, as IVF for players; - for the standard output
@@ -249,7 +250,7 @@ pub(crate) struct RelayArgs {
     /// Seconds into the trace at which it begins
     #[arg(long, value_name = "S", default_value = "0", value_parser = seconds, requires = "trace")]
     trace_offset: f64,
-    /// Seconds that packets take there and back besides
+    /// Round-trip propagation delay in seconds, half of it each way, beside the time in the queue
     #[arg(long, value_name = "S", default_value = "0.06", value_parser = seconds)]
     rtt: f64,
     /// The queue in front of it
@@ -258,7 +259,7 @@ pub(crate) struct RelayArgs {
     /// Packets that it holds at most
     #[arg(long, value_name = "N", default_value = "250", value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
-    /// Seed of everything random
+    /// Seed of generated traces, losses and jitter
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// Ask for real-time priority for the relay's thread

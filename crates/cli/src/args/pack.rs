@@ -50,7 +50,8 @@ pub(crate) struct PackArgs {
     /// Measure VMAF on every N-th frame
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     vmaf_every: u32,
-    /// Name of the title for players and tables [default: the file's, or the manifest's folder's]
+    /// Short name of the title, for players and tables [default: that of the file without its
+    /// ending; with --measure that of the manifest's folder]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Title for people [default: the name of the file]

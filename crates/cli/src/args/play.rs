@@ -54,10 +54,12 @@ pub(crate) struct PlayArgs {
     /// The version of HTTP
     #[arg(long, value_enum, value_name = "VERSION", default_value = "best")]
     http: HttpVersion,
-    /// Accept certificates that no trusted authority signed, such as those for development
+    /// Accept certificates that no trusted authority signed, such as those for development: anybody
+    /// on the path can then pose as the server
     #[arg(long)]
     insecure: bool,
-    /// The measure of quality [default: VMAF where the title has it]
+    /// Quality metric: vmaf, vmaf_phone, vmaf_4k, psnr_db or ssim [default: VMAF where the title
+    /// has it]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Option<Metric>,
     /// Do not send CMCD (CTA-5004)

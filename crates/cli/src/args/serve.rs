@@ -48,14 +48,16 @@ pub(crate) struct ServeArgs {
     /// The bound of --policy bounded: weights from 1/MU to MU of an equal share
     #[arg(long, value_name = "MU", default_value = "1.5", value_parser = mu)]
     mu: f64,
-    /// A normalisation that `airlane corpus normalise` wrote, for the titles whose names begin with
-    /// PREFIX; may be repeated [default: computed from the titles]
+    /// File of `airlane corpus normalise`, which puts the quality of titles on one scale, for titles
+    /// whose names begin with PREFIX, the longest that fits; may be repeated [default: computed at
+    /// the start for all other titles]
     #[arg(long, value_name = "[PREFIX=]FILE")]
     normalise: Vec<String>,
     /// Share of the sessions that are weighted; the others get an equal share, for comparison
     #[arg(long = "experiment-share", alias = "ab", value_name = "SHARE", value_parser = share_of_one)]
     ab: Option<f64>,
-    /// Connections of Cubic (RFC 9438) that a viewer counts for on average
+    /// Mean weight of a viewer against other traffic, in flows of Cubic (RFC 9438): 2 makes it as
+    /// strong as two downloads
     #[arg(long, value_name = "N", default_value = "1", value_parser = baseline)]
     baseline: f64,
     /// Obey the rates that viewers on a WiFi measure and report (Cupid), times their weights; others
@@ -68,7 +70,8 @@ pub(crate) struct ServeArgs {
     /// The bitrate algorithm of players that name none
     #[arg(long, value_name = "NAME", default_value = "bola")]
     abr: AbrKind,
-    /// The measure of quality of players that name none [default: VMAF where it was measured]
+    /// Quality metric of players that name none: vmaf, vmaf_phone, vmaf_4k, psnr_db or ssim
+    /// [default: VMAF where it was measured]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Option<Metric>,
     /// Seconds of video that players hold at most
@@ -121,7 +124,8 @@ pub(crate) struct SignArgs {
     /// Paths of URLs: a folder, which ends in a slash, or a file, whose folder is then allowed
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<String>,
-    /// The key of the server: 32 bytes or more
+    /// File of the secret that `airlane serve --sign-key` has: 32 bytes or more, readable by its
+    /// owner alone (openssl rand 32)
     #[arg(long, value_name = "FILE")]
     pub(crate) sign_key: PathBuf,
     /// How long the addresses are good

@@ -79,8 +79,8 @@ pub(crate) struct TunnelConnectArgs {
     /// The serving end; a name is looked up again whenever nothing answers
     #[arg(value_name = "HOST:PORT")]
     server: String,
-    /// This client's key, which `airlane tunnel key --client NAME` wrote at the serving end; its own
-    /// key works too, with a warning
+    /// This client's key, which `airlane tunnel key --client NAME` wrote at the serving end; the key
+    /// of the serving end works too, with a warning, as whoever has it can pose as the server
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// A network interface, by its name or an address of this machine; once for each. Options
@@ -129,7 +129,7 @@ pub(crate) struct Showing {
     /// Print all metrics once a second, as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the line `ready`, metrics with --json, and errors alone
+    /// Print the line `ready` and errors alone (and metrics with --json)
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -146,7 +146,7 @@ enum Transport {
 /// What decides how fast lines over QUIC send.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Control {
-    /// Each interface by itself
+    /// Cubic (RFC 9438) on each path, independently of the others
     Cubic,
     /// All interfaces together take no more of a shared bottleneck than one connection would (LIA,
     /// RFC 6356)

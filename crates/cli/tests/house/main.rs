@@ -1,6 +1,7 @@
 //! The house rules that can be counted: which crate may use which, and which workload; which words
 //! names and help do not have; whether links in pages lead somewhere.
 
+mod comments;
 mod modules;
 mod pages;
 mod words;
