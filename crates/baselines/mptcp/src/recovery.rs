@@ -36,8 +36,8 @@ impl Sender {
         }
     }
 
-    /// Time of the stream's own timeout: none of its paths would wait longer. Out-of-tree Linux
-    /// waits twice as long.
+    /// Time of the stream's own timeout: after the last progress, the longest timeout of its paths.
+    /// Out-of-tree Linux waits twice as long.
     fn timeout_at(&self) -> Option<Time> {
         if self.flights.is_empty() {
             return None;

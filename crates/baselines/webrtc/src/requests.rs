@@ -46,8 +46,8 @@ impl Requests {
         self.asked = Some(at);
     }
 
-    /// Time at which a key frame is to be asked for as things are. `needs_key`: only one helps.
-    /// `lost_since`: a packet is missing that is out of reach.
+    /// Time at which a key frame is to be asked for as things are. `needs_key`: only a key frame
+    /// helps. `lost_since`: time since which a packet is missing that is out of reach.
     pub(crate) fn due(&self, needs_key: bool, lost_since: Option<Time>) -> Option<Time> {
         let (first, last) = self.packets?;
         // One that is on its way is not asked for again.

@@ -237,7 +237,7 @@ fn usual_shape(list: &[Representation]) -> Option<&Representation> {
 }
 
 /// Holes between chunks that do not follow each other: the start of the later chunk, and the length
-/// of the hole. Half of a chunk that lacks is a hole; less are clocks.
+/// of the hole. A gap of more than half of the later chunk is a hole; clocks explain shorter ones.
 fn holes(r: &Representation) -> impl Iterator<Item = (Duration, Duration)> {
     (0..r.chunks.len()).filter_map(|at| {
         let (start, length) = (r.start(at)?, r.duration(at)?);

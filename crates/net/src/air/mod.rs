@@ -109,8 +109,7 @@ impl Air {
         self.medium().addresses(station)
     }
 
-    /// Record of all that the radio of a station hears from now on. Each call makes ears of their
-    /// own.
+    /// Record of all that the radio of a station hears from now on. Each call makes a new one.
     pub fn listen(&self, station: StationId) -> Ears {
         self.medium().listen(station)
     }
