@@ -20,16 +20,16 @@ pub fn leave(
     leave_after(folder, common, summary, report_html, course)
 }
 
-/// How the runs of a command went.
+/// Numbers of runs of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct RunCounts {
-    /// How many were planned.
+    /// Number of runs that were planned.
     pub planned: usize,
-    /// How many of them finished; a summary may tell of one more than once.
+    /// Number of them that finished; a summary may tell of one more than once.
     pub finished: usize,
-    /// How many an earlier start had finished.
+    /// Number of them that an earlier start had finished.
     pub reused: usize,
-    /// Whether a stop kept some from finishing.
+    /// True if a stop kept some from finishing.
     pub stopped: bool,
 }
 

@@ -11,12 +11,12 @@ use serde_json::{Map, Value, json};
 
 use crate::summary::{ClaimEntry, Judgement, RunEntry, Summary};
 
-/// Where verdicts are recorded.
+/// Request to record verdicts in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordRequest {
     /// The file; it is made, or its claims that were measured again are replaced.
     pub file: PathBuf,
-    /// Why claims that the file has were measured again.
+    /// Reason for which claims that the file has were measured again.
     pub reason: Option<String>,
 }
 

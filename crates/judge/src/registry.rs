@@ -18,7 +18,7 @@ pub trait Workload: sim::Workload {
         None
     }
 
-    /// Whether the content that `airlane demo` is given is for that scenario.
+    /// True if the content that `airlane demo` is given is for that scenario.
     fn demo_takes_content(&self) -> bool {
         false
     }
@@ -28,19 +28,20 @@ pub trait Workload: sim::Workload {
         &[]
     }
 
-    /// What its figures in claims depend on and no scenario contains, as text: defaults, constants.
+    /// Defaults and constants that its figures in claims depend on and no scenario contains, as
+    /// text.
     fn defaults(&self) -> String {
         String::new()
     }
 
-    /// What was measured elsewhere than in the laboratory and lies in `folder`, as a result; `None`
-    /// if there is nothing of this workload.
+    /// Result that was measured elsewhere than in the laboratory and lies in `folder`; `None` if
+    /// there is nothing of this workload.
     fn measured_elsewhere(&self, _folder: &Path) -> Option<Result<Measured, LabError>> {
         None
     }
 }
 
-/// What `airlane demo` runs of a workload.
+/// Scenario of a workload that `airlane demo` runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demo {
     /// The name of the scenario.
@@ -49,7 +50,7 @@ pub struct Demo {
     pub duration_s: Option<u32>,
 }
 
-/// What was measured elsewhere, judged beside what the laboratory says of it.
+/// Result that was measured elsewhere, judged beside what the laboratory says of it.
 pub struct Measured {
     /// The figures and claims.
     pub summary: Summary,

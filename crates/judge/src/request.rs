@@ -8,7 +8,7 @@ use crate::record::RecordRequest;
 
 /// Run a scenario.
 pub struct RunRequest<'a> {
-    /// What every command is given.
+    /// Options that all commands have in common.
     pub common: Common<'a>,
     /// The file, or the name of an embedded scenario.
     pub scenario: PathBuf,
@@ -18,7 +18,7 @@ pub struct RunRequest<'a> {
 
 /// Run a scenario under every combination of some values.
 pub struct SweepRequest<'a> {
-    /// What every command is given.
+    /// Options that all commands have in common.
     pub common: Common<'a>,
     /// The file, or the name of an embedded scenario.
     pub scenario: PathBuf,
@@ -32,13 +32,13 @@ pub struct SweepRequest<'a> {
 
 /// Run the demonstration scenarios.
 pub struct DemoRequest<'a> {
-    /// What every command is given.
+    /// Options that all commands have in common.
     pub common: Common<'a>,
 }
 
 /// Measure a paper's figures.
 pub struct ReproduceRequest<'a> {
-    /// What every command is given.
+    /// Options that all commands have in common.
     pub common: Common<'a>,
     /// The system, or `all`.
     pub system: String,
@@ -48,13 +48,13 @@ pub struct ReproduceRequest<'a> {
     pub only: Vec<String>,
     /// Forget what earlier starts in the same folder finished.
     pub fresh: bool,
-    /// Where the verdicts are recorded beside, if anywhere.
+    /// Record of the verdicts to write beside, if any.
     pub record: Option<RecordRequest>,
 }
 
 /// Tell whether the verdicts of a record still are about what runs today.
 pub struct RecordCheckRequest<'a> {
-    /// What every command is given.
+    /// Options that all commands have in common.
     pub common: Common<'a>,
     /// The system.
     pub system: String,
@@ -68,7 +68,7 @@ pub struct RecordCheckRequest<'a> {
 pub struct ReportRequest {
     /// Folders that commands left.
     pub folders: Vec<PathBuf>,
-    /// Where the report goes.
+    /// Folder for the report.
     pub out: PathBuf,
 }
 
@@ -82,24 +82,24 @@ pub struct DiffRequest {
     pub all: bool,
     /// The least change to show, as a share of the figure.
     pub threshold: f64,
-    /// Whether a difference counts as a failure.
+    /// True if a difference counts as a failure.
     pub check: bool,
-    /// Where a report of it goes, if one is wanted.
+    /// Folder for a report of it, if one is wanted.
     pub out: Option<PathBuf>,
 }
 
-/// What a command came to.
+/// Outcome of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// A table for people, some lines; empty if there is none. It stands above the line.
     pub table: String,
     /// One line for people: what came out.
     pub line: String,
-    /// Where the results are.
+    /// Folder of the results.
     pub out: PathBuf,
     /// Claims that fail, or sessions that did.
     pub failed: usize,
-    /// Whether it was stopped before its end; what had finished is written.
+    /// True if it was stopped before its end; what had finished is written.
     pub stopped: bool,
 }
 

@@ -40,12 +40,12 @@ pub fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Outcome, 
     leave_told(told.story, (told.planned, told.stopped), common)
 }
 
-/// What is told of a scenario that has been run.
+/// Report on a scenario that has been run, with the number of its runs.
 pub struct Told {
     pub story: RunReport,
-    /// How many runs were planned.
+    /// Number of runs that were planned.
     pub planned: usize,
-    /// Whether a stop kept some from finishing.
+    /// True if a stop kept some from finishing.
     pub stopped: bool,
 }
 
@@ -122,7 +122,8 @@ pub fn report(registry: &Registry, request: &ReportRequest) -> Result<Outcome, L
     })
 }
 
-/// What was measured elsewhere, beside what the laboratory says of it: page and summary.
+/// Leaves the page and the summary of what was measured elsewhere, beside what the laboratory says
+/// of it.
 fn report_of_measured(found: Measured, out: &Path) -> Result<Outcome, LabError> {
     let out_folder = OutFolder::prepare(out)?;
     let page = leave_page(&out_folder, &found.report)?;

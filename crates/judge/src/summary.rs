@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 3;
 
-/// What was measured and judged: the whole content of `summary.json`.
+/// Measured figures and judged claims: the whole content of `summary.json`.
 ///
 /// It holds nothing but what the seeds determine: two runs of the same commit give the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,13 +34,12 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// The claims judged.
     pub claims: Vec<ClaimEntry>,
-    /// How many verdicts there are, and how many of them chance would get wrong; `None` without
-    /// one.
+    /// Number of verdicts, and of those that chance would get wrong; `None` without one.
     #[serde(default)]
     pub judgement: Option<Judgement>,
 }
 
-/// How many verdicts there are, and how many of them chance would get wrong.
+/// Number of verdicts, and of those that chance would get wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
@@ -53,7 +52,7 @@ pub struct Judgement {
     pub expected_false: f64,
 }
 
-/// How often the whole of a 95 % interval is nominally on one given side of what it estimates.
+/// Nominal probability that the whole of a 95 % interval is on one given side of what it estimates.
 pub const FALSE_RATE: f64 = 0.025;
 
 /// A run that finished.
@@ -87,11 +86,11 @@ pub struct Row {
     pub scheme: String,
     /// The seed.
     pub seed: u64,
-    /// What was measured.
+    /// Name of the metric.
     pub metric: String,
     /// Its unit; empty for counts and shares.
     pub unit: String,
-    /// How much; a finite number.
+    /// Value; a finite number.
     pub value: f64,
 }
 
@@ -101,11 +100,11 @@ pub struct Row {
 pub struct ClaimEntry {
     /// Its id, such as `minerva.fig9.10`.
     pub id: String,
-    /// Which content it was judged on: `embedded` or the folder's name.
+    /// Content that it was judged on: `embedded` or the folder's name.
     pub content: String,
-    /// Where the paper states it.
+    /// Place where the paper states it.
     pub source: String,
-    /// What is claimed.
+    /// Statement that is claimed.
     pub statement: String,
     /// The published figure.
     pub paper: PaperValue,
@@ -119,9 +118,9 @@ pub struct ClaimEntry {
     pub ci95: Option<[f64; 2]>,
     /// The rule in words.
     pub rule: String,
-    /// What the rule says of the measured figures.
+    /// Verdict of the rule on the measured figures.
     pub verdict: Verdict,
-    /// Why, where the figures do not say it by themselves; else empty.
+    /// Reason for the verdict, where the figures do not say it by themselves; else empty.
     pub reason: String,
     /// The stream that its draws are from; its name changes with rule, n and defaults.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -159,7 +158,7 @@ pub struct ChartFigure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckEntry {
-    /// What is compared.
+    /// Name of the statistic that is compared.
     pub metric: String,
     /// The unit of its figures; empty for counts, shares and ratios.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -167,14 +166,14 @@ pub struct CheckEntry {
     /// The cell that it is of; empty over all cells.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cell: String,
-    /// Whether it is the worst of the cells.
+    /// True if it is the condition in the worst of the cells.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worst: bool,
     /// The condition in words.
     pub rule: String,
-    /// What it is compared with.
+    /// Bound that it is compared with.
     pub bound: f64,
-    /// Whether the good side is above the bound.
+    /// True if the good side is above the bound.
     pub above: bool,
     /// The measured figure.
     pub measured: Option<f64>,
@@ -198,7 +197,7 @@ pub enum PaperValue {
     Text(String),
 }
 
-/// What a rule says of the measured figures.
+/// Verdict of a rule on the measured figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -336,7 +335,7 @@ impl Summary {
         }
     }
 
-    /// How many claims have each verdict: holds, fails, undecided, reported.
+    /// Numbers of claims by verdict: holds, fails, undecided, reported.
     pub fn tally(&self) -> Tally {
         let of = |verdict| self.claims.iter().filter(|c| c.verdict == verdict).count();
         Tally {
@@ -348,7 +347,7 @@ impl Summary {
     }
 }
 
-/// How many claims have each verdict.
+/// Numbers of claims by verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as the verdicts")]
 pub struct Tally {

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ByteRange {
     /// The first one.
     pub offset: u64,
-    /// How many, at least 1.
+    /// Number of bytes, at least 1.
     pub length: u64,
 }
 

@@ -20,14 +20,14 @@ pub struct Entry {
     pub video: Arc<Video>,
     /// The file it was read from, or the name of the embedded table.
     pub origin: PathBuf,
-    /// What had to be mended while it was read.
+    /// Faults that were mended while it was read.
     pub traps: Traps,
 }
 
 /// Videos of different names, in the order of their files.
 #[derive(Clone, Debug)]
 pub struct Corpus {
-    /// What people call it: the folder, or `embedded`.
+    /// Name for people: the folder, or `embedded`.
     pub name: String,
     /// Its videos; never empty.
     pub entries: Vec<Entry>,
@@ -156,7 +156,7 @@ impl Corpus {
         h.finish()
     }
 
-    /// What had to be mended, one line per kind of trap, to be printed as warnings.
+    /// Warnings about faults that had to be mended, one line per kind of fault.
     pub fn warnings(&self) -> Vec<String> {
         let hit = |count: fn(&Traps) -> usize| -> (usize, String) {
             let hit: Vec<&Entry> = self.entries.iter().filter(|e| count(&e.traps) > 0).collect();

@@ -17,7 +17,7 @@ pub struct Playlists {
     pub media: Vec<(String, String)>,
 }
 
-/// What HLS says of a representation's rate (RFC 8216, section 4.3.4.2).
+/// Rates of a representation as HLS gives them (RFC 8216, section 4.3.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
     /// The highest of a chunk.

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 /// Bytes of a name at most: file systems take 255, of which endings need some.
 const MAX_BYTES: usize = 200;
 
-/// What a name may be made of, for messages.
+/// Rule for names, for messages.
 pub const EXPECTED: &str = "letters and digits of any script, '.', '_' and '-', at most 200 bytes: it becomes part of URLs and paths";
 
-/// Whether a title may be called this.
+/// True if a title may have this name.
 pub fn is_name(text: &str) -> bool {
     let is_sound = !text.is_empty() && text.len() <= MAX_BYTES && text.chars().all(is_plain);
     is_sound && text != "." && text != ".."

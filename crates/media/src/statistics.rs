@@ -14,7 +14,7 @@ use crate::video::{Metric, Video};
 /// The rates at which videos are compared, bits/s.
 pub const RATES_BPS: [f64; 2] = [1e6, 2.5e6];
 
-/// What is known of real content at one of [`RATES_BPS`]: the 56 tables of the Comyco set, VMAF.
+/// Statistics of real content at one of [`RATES_BPS`]: the 56 tables of the Comyco set, VMAF.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
     /// Quartiles over videos of the mean VMAF.
@@ -34,7 +34,7 @@ pub const QUARTILE_SLACK: f64 = 8.0;
 /// And its chunks vary as real ones do if the median is within this of the range in [`REAL`].
 pub const ADJACENT_SLACK: f64 = 3.0;
 
-/// What a video is like at one rate.
+/// Statistics of a video at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtRate {
     /// Quality on the mean curve at the rate.
@@ -48,16 +48,16 @@ pub struct AtRate {
     pub adjacent: f64,
 }
 
-/// What a video is like.
+/// Statistics of a video.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VideoStatistics {
     /// Its name.
     pub name: String,
-    /// What kind of content it is.
+    /// Kind of its content.
     pub character: String,
     /// Number of chunks.
     pub chunks: usize,
-    /// How many of them are distinct.
+    /// Number of distinct chunks.
     pub distinct_chunks: usize,
     /// Mean rate of each rung, bits/s.
     pub rate_bps: Vec<f64>,
@@ -69,7 +69,7 @@ pub struct VideoStatistics {
     pub not_monotone: f64,
     /// Metrics and rungs at which every chunk scores the same.
     pub constant: Vec<(Metric, usize)>,
-    /// What was mended while it was read.
+    /// Faults that were mended while it was read.
     pub traps: Traps,
 }
 
@@ -85,7 +85,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Whether the quartiles are within [`QUARTILE_SLACK`] of the real ones.
+    /// True if the quartiles are within [`QUARTILE_SLACK`] of the real ones.
     pub fn quartiles_are_real(&self, real: &Reference) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= QUARTILE_SLACK;
         near(self.quality.lower, real.vmaf.lower)
@@ -93,14 +93,14 @@ impl Spread {
             && near(self.quality.upper, real.vmaf.upper)
     }
 
-    /// Whether adjacent chunks differ as real ones do, within [`ADJACENT_SLACK`].
+    /// True if adjacent chunks differ as real ones do, within [`ADJACENT_SLACK`].
     pub fn adjacent_is_real(&self, real: &Reference) -> bool {
         let (lo, hi) = real.adjacent;
         (lo - ADJACENT_SLACK..=hi + ADJACENT_SLACK).contains(&self.adjacent)
     }
 }
 
-/// What a corpus is like.
+/// Statistics of a corpus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CorpusStatistics {
     /// Its name.

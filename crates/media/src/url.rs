@@ -35,14 +35,14 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-/// Whether a reference names its scheme or its host: it does not depend on where a manifest is.
+/// True if a reference names its scheme or its host: it does not depend on where a manifest is.
 pub fn is_absolute(reference: &str) -> bool {
     let parts = parts(reference);
     parts.scheme.is_some() || parts.authority.is_some()
 }
 
-/// What `reference` means beside `base`. A relative base gives a relative result; what leads out
-/// of it keeps its leading `..`. Fragments are dropped.
+/// Resolves `reference` against `base`. A relative base gives a relative result; what leads out of
+/// it keeps its leading `..`. Fragments are dropped.
 ///
 /// ```
 /// # use airlane_media::url::resolve;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is resolved stays as it is.
+        /// A resolved reference stays as it is.
         #[test]
         fn what_is_resolved_stays_as_it_is(
             a in "[a-c./]{0,8}", b in "[a-c./]{0,8}", c in "[a-c./?#:]{0,8}",

@@ -108,15 +108,15 @@ pub struct Video {
     pub name: String,
     /// Title, for people.
     pub title: String,
-    /// What kind of content it is, for people.
+    /// Kind of its content, for people.
     pub character: String,
-    /// Where it comes from, for people.
+    /// Source of the video, for people.
     pub source: String,
     /// Frames per second, if known.
     pub fps: Option<f64>,
     /// Length of a chunk.
     pub chunk: Duration,
-    /// How many of the chunks are distinct; the rest repeats them in order.
+    /// Number of distinct chunks; the rest repeats them in order.
     pub distinct_chunks: usize,
     /// The ladder, rising.
     pub rungs: Vec<Rung>,
@@ -158,7 +158,7 @@ impl Video {
         self.chunk.saturating_mul(u32::try_from(self.chunks()).unwrap_or(u32::MAX))
     }
 
-    /// Whether `metric` was measured.
+    /// True if `metric` was measured.
     pub fn has(&self, metric: Metric) -> bool {
         self.rungs.first().is_some_and(|r| r.quality.contains_key(&metric))
     }

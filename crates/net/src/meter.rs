@@ -26,7 +26,7 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    /// What happened after `earlier`, a snapshot of the same link.
+    /// Report of the time after `earlier`, a snapshot of the same link.
     pub fn since(&self, earlier: &Self) -> LinkReport {
         let span = self.until - earlier.until;
         let nanos = span.as_nanos().max(1) as f64;
@@ -55,7 +55,7 @@ impl LinkStats {
     }
 }
 
-/// What a link did in an interval.
+/// Report of a link over an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkReport {
     /// Length of the interval.

@@ -9,7 +9,7 @@ use crate::meter::LinkStats;
 pub struct Dropped {
     /// The packet.
     pub packet: Box<Packet>,
-    /// Why.
+    /// Reason for the drop.
     pub reason: DropReason,
 }
 
@@ -33,7 +33,7 @@ impl Counters {
         self.dropped.iter().fold((0, 0), |(p, b), &(dp, db)| (p + dp, b + db))
     }
 
-    /// Whether everything that came in went out, was dropped or is still there.
+    /// True if everything that came in went out, was dropped or is still there.
     pub fn conserves(&self) -> bool {
         let (packets, bytes) = self.dropped_total();
         self.pushed.0 == self.polled.0 + packets + self.held.0
@@ -85,7 +85,7 @@ impl Port {
 /// [`next_event`](Self::next_event). A `poll` at its `next_event` that returns `None` must move
 /// `next_event` on.
 pub trait Node: Send {
-    /// How many ports it has.
+    /// Number of its ports.
     fn ports(&self) -> u16 {
         1
     }
@@ -94,18 +94,19 @@ pub trait Node: Send {
     fn push(&mut self, now: Time, port: Port, packet: Box<Packet>, drops: &mut Vec<Dropped>);
     /// Gives up the next packet that is due at or before `now`.
     fn poll(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Option<Box<Packet>>;
-    /// When to poll next; `None` while nothing is pending.
+    /// Time at which to poll next; `None` while nothing is pending.
     fn next_event(&self) -> Option<Time>;
-    /// What went through a port.
+    /// Counters of a port.
     fn counters(&self, port: Port) -> Counters;
-    /// What a link measured of a port from the start until `now`; `None` for what is no link.
+    /// Statistics of a link for a port, from the start until `now`; `None` for nodes that are no
+    /// links.
     fn link_stats(&self, port: Port, now: Time) -> Option<LinkStats> {
         let _ = (port, now);
         None
     }
 }
 
-/// What a queue answers when its link asks for the next packet.
+/// Answer of a queue to its link, which asks for the next packet.
 #[derive(Debug)]
 pub enum Dequeued {
     /// The packet to serve.
@@ -141,7 +142,7 @@ pub trait Queue: Send {
     fn enqueue(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>);
     /// The next packet to serve; what it drops on the way goes into `drops`.
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Dropped>) -> Dequeued;
-    /// Whether it wants to be told what its link can carry: what the scheduler of a base station or
+    /// True if it wants to be told what its link can carry: what the scheduler of a base station or
     /// of an access point knows of its own.
     fn follows_capacity(&self) -> bool {
         false
@@ -151,13 +152,14 @@ pub trait Queue: Send {
     fn capacity(&mut self, now: Time, bytes: f64) {
         let _ = (now, bytes);
     }
-    /// Whether its link is a radio that sends slowly from now on: queues that judge delays allow for it.
+    /// Sets whether its link is a radio that sends slowly from now on: queues that judge delays
+    /// allow for it.
     fn set_slow(&mut self, is_slow: bool) {
         let _ = is_slow;
     }
     /// Packets waiting.
     fn len(&self) -> usize;
-    /// Whether none waits.
+    /// True if none waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -112,7 +112,8 @@ impl Topology {
         self.accesses.iter().map(|a| (a.name.as_str(), a.built.carriers()))
     }
 
-    /// What measures in an access, down before up, user by user; once all flows are there.
+    /// Nodes at which an access is measured, down before up, user by user; once all flows are
+    /// there.
     pub fn carriers(&self, access: AccessId) -> Vec<Carrier> {
         self.accesses[access.0].built.carriers()
     }

@@ -11,10 +11,10 @@ use crate::plan::GivenTrace;
 use crate::pool::{Progress, Stop};
 use crate::run_info::RunInfo;
 
-/// What every command that runs worlds is given.
+/// Options that all commands that run worlds have in common.
 #[derive(Clone)]
 pub struct Common<'a> {
-    /// Where the results go.
+    /// Directory for the results.
     pub out: PathBuf,
     /// Worlds at once, at least 1.
     pub jobs: usize,
@@ -29,15 +29,15 @@ pub struct Common<'a> {
     pub traces: Vec<GivenTrace>,
     /// Takes the place of the scenario's cipher.
     pub cipher: Option<Cipher>,
-    /// What is written down about connections while they run.
+    /// Records of connections to write while they run.
     pub captures: Captures,
     /// The circumstances, as far as they are known at the start: written to `run.json`.
     pub circumstances: RunInfo,
-    /// How long the command has been running. The laboratory reads no clock.
+    /// Returns the time for which the command has been running. The laboratory reads no clock.
     pub elapsed: &'a (dyn Fn() -> Duration + Sync),
     /// Receives the progress of the work.
     pub progress: &'a dyn Progress,
-    /// Whether to go on.
+    /// Signal by which the command is stopped.
     pub stop: Stop,
 }
 

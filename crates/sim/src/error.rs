@@ -2,7 +2,7 @@
 
 use airlane_base::InputError;
 
-/// Why a command of the laboratory did not come to its end.
+/// Reason for which a command of the laboratory did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// Bad input: exit code 2.
@@ -20,7 +20,7 @@ pub enum LabError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Fault {
-    /// What happened.
+    /// Description of the fault.
     pub what: String,
     /// The run in which it did, if it was one.
     pub run: Option<FaultyRun>,
@@ -29,7 +29,7 @@ pub struct Fault {
 /// A run in which a fault of ours showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultyRun {
-    /// What was run.
+    /// Label of the run.
     pub label: String,
     /// With which seed.
     pub seed: u64,

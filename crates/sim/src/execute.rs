@@ -10,9 +10,9 @@ use crate::pool::{self, Job, Ticket};
 pub struct Executed<R> {
     /// The runs that finished, in the order of [`Plan::runs`].
     pub results: Vec<(RunKey, R)>,
-    /// How many were planned.
+    /// Number of runs that were planned.
     pub planned: usize,
-    /// Whether a stop kept some from finishing.
+    /// True if a stop kept some from finishing.
     pub stopped: bool,
 }
 

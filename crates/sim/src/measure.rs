@@ -12,8 +12,8 @@ use crate::workload::{
 };
 use crate::world::{AirDirection, DirectionOutput, RunOutput};
 
-/// How long packets waited in the queue until their service began: by metric, the share of packets
-/// that waited at most so long.
+/// Quantiles of the time that packets waited in the queue until their service began: by metric, the
+/// share of packets that waited no longer.
 const WAITS: [(&str, f64); 4] = [
     ("queue_p50_ms", 0.5),
     ("queue_p99_ms", 0.99),
@@ -83,7 +83,7 @@ impl RunOutput {
         (shares.len() > 1).then(|| stats::jain(&shares)).flatten()
     }
 
-    /// What the links did.
+    /// Adds the metrics of the links to the result.
     fn of_network(&self, result: &mut RunResult) {
         if let Some(only) = self.bottleneck() {
             result.figures.extend(of_way(only));

@@ -26,7 +26,7 @@ impl Stop {
         Arc::clone(&self.0)
     }
 
-    /// Whether a stop was asked for.
+    /// True if a stop was asked for.
     pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -63,13 +63,13 @@ pub type Work<'a, T> = Box<dyn FnOnce(&Ticket<'_>) -> Result<T, LabError> + Send
 
 /// One run.
 pub struct Job<'a, T> {
-    /// What it is, for people: `four-viewers, minerva, case 1, seed 3`.
+    /// Label of the job for people: `four-viewers, minerva, case 1, seed 3`.
     pub label: String,
     /// Its seed.
     pub seed: u64,
     /// The command that repeats it alone.
     pub command: String,
-    /// How much work it is compared to the other jobs, such as its virtual milliseconds.
+    /// Amount of work compared to the other jobs, such as its virtual milliseconds.
     pub units: u64,
     /// The work. It should end with [`LabError::Stopped`] soon after a stop was asked for.
     pub work: Work<'a, T>,
@@ -77,7 +77,7 @@ pub struct Job<'a, T> {
 
 /// A running job's connection to the pool: the stop flag, and its progress.
 pub struct Ticket<'a> {
-    /// Whether to go on.
+    /// Signal by which the job is stopped.
     pub stop: &'a Stop,
     progress: &'a dyn Progress,
     left: Cell<u64>,
@@ -99,7 +99,7 @@ pub struct Done<T> {
     pub results: Vec<Option<T>>,
     /// The first error in the order of the jobs. After an error no further job was started.
     pub error: Option<LabError>,
-    /// Whether a stop kept some of the jobs from finishing.
+    /// True if a stop kept some of the jobs from finishing.
     pub stopped: bool,
 }
 

@@ -19,9 +19,9 @@ pub struct RunInfo {
     pub host: String,
     /// Its processors.
     pub cpus: usize,
-    /// When the command started, UTC, RFC 3339.
+    /// Start of the command: date and time, UTC, RFC 3339.
     pub date: String,
-    /// How long it took, seconds.
+    /// Duration of the command, seconds.
     pub wall_s: f64,
     /// The command as it was given.
     pub command: Vec<String>,
@@ -34,7 +34,7 @@ pub struct RunInfo {
     /// Runs that an earlier start of the same sweep had finished.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub runs_reused: usize,
-    /// Whether it was stopped before its end.
+    /// True if it was stopped before its end.
     pub stopped: bool,
 }
 

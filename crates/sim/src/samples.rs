@@ -33,7 +33,7 @@ impl Samples {
         Bootstrap::new(Seed(0).split("story").split(name)).mean(&units)
     }
 
-    /// How many independent units there are.
+    /// Number of independent units: the cases, or the seeds of the only case.
     pub fn units(&self) -> usize {
         let cases = self.0.iter().filter(|case| !case.is_empty());
         match cases.clone().count() {

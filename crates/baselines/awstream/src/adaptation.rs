@@ -35,7 +35,7 @@ impl Default for AdaptationConfig {
     }
 }
 
-/// What it is doing (section 4.2 of AWStream).
+/// State of the rate adaptation (section 4.2 of AWStream).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum State {
     /// It goes up by a level with every signal of an empty queue.
@@ -53,7 +53,7 @@ pub enum State {
     },
 }
 
-/// What the sender's queue did in a tick of 100 ms.
+/// Observation of the sender's queue over a tick of 100 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tick {
     /// Bytes that wait in it.
@@ -98,7 +98,7 @@ impl Adaptation {
         self.level
     }
 
-    /// What it is doing.
+    /// State of the adaptation.
     pub fn state(&self) -> State {
         self.state
     }

@@ -32,7 +32,7 @@ const MAX_BYTES: usize = 1 << 24;
 pub struct SentFrame {
     /// Its number, from 0.
     pub frame: u32,
-    /// When.
+    /// Time of capture.
     pub at: Time,
     /// Its bytes; `None` if it was left out.
     pub bytes: Option<u32>,
@@ -94,7 +94,7 @@ pub async fn serve_one(
     Ok(())
 }
 
-/// What waits to be handed to the transport.
+/// Queue of frames that wait to be handed to the transport.
 struct Queue {
     frames: mpsc::UnboundedSender<Bytes>,
     waiting: Arc<AtomicU64>,

@@ -30,7 +30,7 @@ impl EngineFactory for MptcpEngines {
 
 const _: () = assert!(MAX_PATHS == airlane_multipath::MAX_PATHS);
 
-/// What the peer sent that does not fit.
+/// Error for something from the peer that does not fit.
 fn refused(e: impl std::fmt::Display) -> MultipathError {
     MultipathError::Engine(e.to_string())
 }

@@ -11,7 +11,7 @@ pub(crate) struct Flight {
     pub(crate) payload: Bytes,
     /// Paths that sent it or have it queued, one bit each by number, but those that ended.
     pub(crate) carriers: u32,
-    /// Whether a path has sent it.
+    /// True if a path has sent it.
     pub(crate) was_sent: bool,
 }
 

@@ -62,7 +62,7 @@ impl PathId {
     }
 }
 
-/// What both ends agree on before they begin.
+/// Parameters that both ends agree on before they begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Bytes of a segment at most; above 0.
@@ -80,15 +80,15 @@ impl Default for Config {
     }
 }
 
-/// What a sender decides by itself.
+/// Parameters that a sender decides by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which path takes what.
+    /// Scheduler that assigns segments to paths.
     pub scheduler: SchedulerKind,
-    /// Whether the first segment is sent again on a path that is much faster than its own, when it
+    /// True if the first segment is sent again on a path that is much faster than its own, when it
     /// alone holds the window up.
     pub retransmits_early: bool,
-    /// Whether a path that holds the window up is then held to half of what it has on its way.
+    /// True if a path that holds the window up is then held to half of what it has on its way.
     pub penalises: bool,
 }
 

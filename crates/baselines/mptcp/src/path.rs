@@ -11,11 +11,11 @@ const MIN_RTO: Duration = Duration::from_millis(200);
 const FIRST_RTO: Duration = Duration::from_secs(1);
 /// The round trip that Linux paces the first window by before there is a sample.
 const FIRST_PACING_RTT: Duration = Duration::from_millis(1);
-/// What Linux paces above the window per round trip once out of slow start.
+/// Ratio of Linux's pacing rate to the window per round trip, once out of slow start.
 const PACING_RATIO: f64 = 1.2;
 
-/// What the driver knows of a path's own connection: what a kernel's scheduler reads off a TCP
-/// socket.
+/// State of a path's own connection as the driver knows it: what a kernel's scheduler reads off a
+/// TCP socket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathState {
     /// Congestion window in bytes; [`u64::MAX`] if the path has no congestion control.
@@ -36,7 +36,7 @@ pub struct PathState {
     pub mss: u64,
     /// Packets of its connection, with whatever is in them, that its peer has acknowledged so far.
     pub acked_packets: u64,
-    /// Whether it takes another segment now.
+    /// True if it takes another segment now.
     pub has_room: bool,
 }
 
@@ -58,7 +58,7 @@ impl Default for PathState {
 }
 
 impl PathState {
-    /// How long it would wait for an acknowledgement before it sends again.
+    /// Time that it would wait for an acknowledgement before it sends again.
     pub(crate) fn rto(&self) -> Duration {
         if self.srtt.is_zero() { FIRST_RTO } else { MIN_RTO.max(self.srtt + 4 * self.rttvar) }
     }
@@ -84,13 +84,13 @@ pub(crate) struct Path {
     /// One past the last segment that it took: the next one, for the scheduler that sends all of them
     /// on every path.
     pub(crate) pointer: u64,
-    /// Whether it has fallen silent with data on its way: it gets nothing until it goes on.
+    /// True if it has fallen silent with data on its way: it gets nothing until it goes on.
     pub(crate) is_silent: bool,
     /// Timeouts of the stream in a row without progress of this path.
     pub(crate) timeouts: u32,
     /// Bytes that it is held to, after it blocked the window.
     pub(crate) cap: Option<u64>,
-    /// When it had others held back last.
+    /// Time at which it last had others held back.
     pub(crate) punished_at: Option<Time>,
     /// Bytes that it took, and the most that had arrived of these. The latter is off by what else
     /// the driver counts as on its way.
@@ -149,7 +149,7 @@ impl Path {
         self.state.in_flight += bytes;
     }
 
-    /// What was queued for it below this number has arrived.
+    /// Removes what was queued for it below this number, which has arrived.
     pub(crate) fn drop_below(&mut self, number: u64) {
         while let Some((_, bytes)) = self.queue.front().filter(|(queued, _)| *queued < number) {
             self.queued -= bytes;
@@ -167,7 +167,7 @@ impl Path {
         self.cap = Some((self.cwnd() / 2).max(self.state.mss));
     }
 
-    /// When it counts as silent if nothing arrives before.
+    /// Time at which it counts as silent if nothing arrives before.
     pub(crate) fn silent_at(&self) -> Option<Time> {
         let waits = self.state.in_flight > 0 && !self.is_silent;
         waits.then(|| self.last_progress + self.state.rto())

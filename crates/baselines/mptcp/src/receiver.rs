@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 use crate::Config;
 use crate::wire::{Ack, MAX_SEGMENTS, Segment};
 
-/// Why a segment was refused: the peer does not keep to what was agreed.
+/// Error in a segment or end from a peer that does not keep to what was agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiverError {
     /// It has no bytes, or more than a segment.
@@ -31,9 +31,9 @@ pub enum ReceiverError {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     config: Config,
-    /// What is in order, for the application, each piece with when it came.
+    /// Bytes in order, for the application: pieces, each with its time of arrival.
     ready: VecDeque<(Bytes, Time)>,
-    /// What is not, by data sequence number; nothing overlaps.
+    /// Bytes out of order, by data sequence number; nothing overlaps.
     out_of_order: BTreeMap<u64, (Bytes, Time)>,
     /// The first byte that has not come.
     next: u64,
@@ -138,7 +138,7 @@ impl Receiver {
         Some(payload)
     }
 
-    /// Whether the application has taken all of the stream.
+    /// True if the application has taken all of the stream.
     pub fn is_done(&self) -> bool {
         self.end == Some(self.consumed)
     }
@@ -153,13 +153,14 @@ impl Receiver {
         self.duplicate_bytes
     }
 
-    /// How long bytes waited from coming on a path to being read, bytes by bytes.
+    /// Histogram of the time that bytes waited from arriving on a path until they were read; each
+    /// byte counts.
     pub fn waited(&self) -> &Histogram {
         &self.waited
     }
 
-    /// What it has and has room for, to be told on every path: when something came, and when the
-    /// application took something.
+    /// Acknowledgement of what it has, with the window that it has room for; to be sent on every
+    /// path when something came, and when the application took something.
     pub fn ack(&self) -> Ack {
         Ack { data_ack: self.next, window: self.window() }
     }

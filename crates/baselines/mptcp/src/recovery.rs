@@ -26,7 +26,7 @@ impl Sender {
         (0..MAX_PATHS).filter(is_live).map(|path| 1 << path).sum()
     }
 
-    /// When a timeout passes next.
+    /// Time of the next timeout.
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let silent = || self.paths.iter().flatten().filter_map(|path| path.silent_at()).min();
         match self.options.scheduler {
@@ -36,8 +36,8 @@ impl Sender {
         }
     }
 
-    /// When the stream's own timeout passes: none of its paths would wait longer. Out-of-tree Linux
-    /// waits twice as long.
+    /// Time of the stream's own timeout: after the last progress, the longest timeout of its paths.
+    /// Out-of-tree Linux waits twice as long.
     fn timeout_at(&self) -> Option<Time> {
         if self.flights.is_empty() {
             return None;

@@ -11,7 +11,7 @@ use crate::scheduler::{Meta, Scheduler, View, linux};
 use crate::wire::{Ack, MAX_SEGMENTS, Segment};
 use crate::{Config, MAX_PATHS, Options, PathId, PathState, SchedulerKind};
 
-/// What a sender has done.
+/// Counts of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
     /// Bytes that were cut into segments.
@@ -33,7 +33,7 @@ pub struct SenderCounts {
 #[error("found an acknowledgement of what was never sent, or a window that was not agreed on")]
 pub struct AckError;
 
-/// What a path is to send.
+/// Kind of segment that a path is to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// The next segment of the stream.
@@ -73,7 +73,7 @@ pub struct Sender {
     pub(crate) send_memory: u64,
     pub(crate) paths: [Option<Path>; MAX_PATHS],
     scheduler: Scheduler,
-    /// What was not handed over.
+    /// Bytes that were not handed over.
     pub(crate) buffer: ByteQueue,
     finished: bool,
     pub(crate) flights: Flights,
@@ -83,13 +83,14 @@ pub struct Sender {
     acknowledged: u64,
     /// The right edge of the receiver's window.
     pub(crate) window: u64,
-    /// Where segments end that the application at the other end has not taken.
+    /// Ends of the segments that the application at the other end has not taken.
     ends: VecDeque<u64>,
-    /// When something was acknowledged last, or sent after everything was, or a timeout passed.
+    /// Time at which something was acknowledged last, or sent after everything was, or a timeout
+    /// passed.
     pub(crate) last_progress: Time,
     pub(crate) retransmissions: u64,
     pub(crate) counts: SenderCounts,
-    /// What schedulers see of paths, kept for its memory.
+    /// Views of the paths for schedulers, kept for their memory.
     views: Vec<View>,
 }
 
@@ -135,9 +136,9 @@ impl Sender {
         self.counts.moved_bytes += self.flights.give_back(path.0, live, true);
     }
 
-    /// What `path` can do now. Tell it before [`Self::chosen`] and [`Self::next`], and after each
-    /// segment that the path took: between, what it took counts as on its way, and the rest as it
-    /// was.
+    /// Updates what `path` can do now. Tell it before [`Self::chosen`] and [`Self::next`], and
+    /// after each segment that the path took: between, what it took counts as on its way, and the
+    /// rest as it was.
     pub fn update(&mut self, now: Time, path: PathId, state: PathState) {
         let first = self.flights.first();
         let Some(of) = self.paths[path.0].as_mut() else { return };
@@ -146,7 +147,7 @@ impl Sender {
         }
     }
 
-    /// How many bytes [`Self::push`] would take now.
+    /// Number of bytes that [`Self::push`] would take now.
     pub fn room(&self) -> u64 {
         if self.finished {
             return 0;
@@ -172,12 +173,12 @@ impl Sender {
         self.finished = true;
     }
 
-    /// How many bytes the stream has, once it is finished.
+    /// Length of the stream in bytes, once it is finished.
     pub fn end(&self) -> Option<u64> {
         self.finished.then_some(self.next_dsn + self.buffer.len())
     }
 
-    /// Whether the stream is finished and all of it has arrived.
+    /// True if the stream is finished and all of it has arrived.
     pub fn is_done(&self) -> bool {
         self.finished && self.buffer.is_empty() && self.flights.is_empty()
     }
@@ -198,7 +199,7 @@ impl Sender {
         (carriers != 0).then(|| PathId(carriers.trailing_zeros() as usize))
     }
 
-    /// What it has done.
+    /// Counts of the sender.
     pub fn counts(&self) -> SenderCounts {
         self.counts
     }
@@ -210,8 +211,8 @@ impl Sender {
         self.decide(now, None).map(|(path, _)| PathId(path))
     }
 
-    /// What `path` sends next; `None` if the scheduler gives it nothing now, or has something for
-    /// another path first: [`Self::chosen`] says for which.
+    /// Segment that `path` sends next; `None` if the scheduler gives it nothing now, or has
+    /// something for another path first: [`Self::chosen`] says for which.
     ///
     /// The segment counts as on its way on that path from now on.
     pub fn next(&mut self, now: Time, path: PathId) -> Option<Segment> {
@@ -231,8 +232,8 @@ impl Sender {
         self.hand_over(now, picked, number, matches!(what, What::Again(_) | What::Early(_)))
     }
 
-    /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
-    /// before.
+    /// Time at which [`Self::next`] may have a segment for a path that had none, if nothing else
+    /// happens before.
     pub fn next_event(&self, path: PathId) -> Option<Time> {
         self.paths[path.0].as_ref()?;
         self.next_timeout()
@@ -267,7 +268,8 @@ impl Sender {
         Ok(())
     }
 
-    /// Which path sends what next. `asked` is preferred where several could.
+    /// Decides on the next segment and the path that sends it. `asked` is preferred where several
+    /// could.
     fn decide(&mut self, now: Time, asked: Option<usize>) -> Option<(usize, What)> {
         self.look_at_timeouts(now);
         if self.options.scheduler == SchedulerKind::Redundant {

@@ -28,7 +28,7 @@ pub struct Segment {
     pub payload: Bytes,
 }
 
-/// What the receiver has, of all paths, and what it has room for.
+/// Acknowledgement by the receiver: what it has of all paths, and what it has room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
     /// All bytes below this data sequence number have arrived (DATA_ACK).
@@ -49,7 +49,7 @@ pub enum Frame {
     End(u64),
 }
 
-/// What is wrong with a peer's bytes.
+/// Error in a peer's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// A frame of another type.
@@ -64,7 +64,7 @@ pub enum WireError {
     /// An acknowledgement of more than its window.
     #[error("found an acknowledgement up to {data_ack}, beyond its window up to {window}")]
     Ack {
-        /// What it acknowledges.
+        /// Data sequence number up to which it acknowledges.
         data_ack: u64,
         /// The right edge of its window.
         window: u64,

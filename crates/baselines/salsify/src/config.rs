@@ -8,7 +8,7 @@ use crate::sprout::SproutConfig;
 use crate::stats::SenderStats;
 use crate::wire::{DATA_HEADER_BYTES, TAG_BYTES};
 
-/// How the path is estimated.
+/// Estimator of the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimator {
     /// By Salsify's mean gap between packets.
@@ -17,7 +17,7 @@ pub enum Estimator {
     Sprout(SproutConfig),
 }
 
-/// What is adapted to the path.
+/// Quantity that is adapted to the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The size of frames: one that does not fit is never sent.
@@ -29,23 +29,23 @@ pub enum Mode {
     FrameRate,
 }
 
-/// How a call is set up. Both ends get the same.
+/// Parameters of a call. Both ends get the same.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How the path is estimated.
+    /// Estimator of the path.
     pub estimator: Estimator,
-    /// What is adapted.
+    /// Quantity that is adapted.
     pub mode: Mode,
     /// IP bytes of a full packet.
     pub packet_bytes: usize,
-    /// How long a packet may be on its way: what is in flight is what the path carries in it. For
-    /// Salsify's own estimator; Sprout's is [`SproutConfig::ahead`].
+    /// Longest time that a packet may be on its way: what is in flight is what the path carries in
+    /// it. For Salsify's own estimator; Sprout's is [`SproutConfig::ahead`].
     pub delay: Duration,
     /// The gap that is assumed before there is an estimate, by either estimator.
     pub start_gap: Duration,
     /// Time after a loss for which only acknowledged frames are references.
     pub cautious: Duration,
-    /// Where the sender counts.
+    /// Statistics that the sender counts in.
     pub stats: SenderStats,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-/// What a new gap weighs.
+/// Weight of a new gap in the mean.
 const ALPHA: f64 = 0.1;
 
 /// The mean gap between packets at the receiver.

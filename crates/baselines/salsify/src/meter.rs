@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-/// What one tick has seen.
+/// Arrivals of one tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Observation {
     /// Full packets, in bytes of one.

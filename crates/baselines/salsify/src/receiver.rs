@@ -136,7 +136,7 @@ impl Receiver {
         }
     }
 
-    /// When the next forecast is due.
+    /// Time at which the next forecast is due.
     pub(crate) fn due(&self) -> Option<Time> {
         let forecaster = self.forecaster.as_ref()?;
         (forecaster.next.since(self.heard) <= ASLEEP).then_some(forecaster.next)

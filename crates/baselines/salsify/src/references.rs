@@ -17,7 +17,7 @@ struct Sent {
     lost: bool,
 }
 
-/// What was sent, and what is known of it.
+/// Frames that were sent, and what is known of their reception.
 #[derive(Debug)]
 pub(crate) struct References {
     /// The newest frames, but none before the acknowledged one.
@@ -35,13 +35,13 @@ impl References {
         Self { sent: VecDeque::new(), acked: None, cautious, cautious_until: Time::ZERO }
     }
 
-    /// Whether something was lost of late.
+    /// True if something was lost of late.
     pub(crate) fn is_cautious(&self, now: Time) -> bool {
         now < self.cautious_until
     }
 
-    /// What a frame is to build on: what was sent last, unless that is or may be lost. `None`: it has
-    /// to stand alone.
+    /// Frame that the next one is to build on: the one sent last, unless that is or may be lost.
+    /// `None`: it has to stand alone.
     pub(crate) fn choose(&self, now: Time) -> Option<(u32, State)> {
         if self.is_cautious(now) {
             return self.acked;

@@ -14,7 +14,7 @@ use crate::receiver::Receiver;
 use crate::sender::{FrameSource, Sender};
 use crate::states::Delivered;
 
-/// What moves an end: its socket and its timer.
+/// Driver of an end: its socket and its timer.
 struct Driver {
     runtime: RuntimeHandle,
     socket: Box<dyn UdpSocket>,

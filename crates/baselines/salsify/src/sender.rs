@@ -11,7 +11,8 @@ use crate::references::References;
 use crate::states::{TIME_BYTES, after, body};
 use crate::wire::{Ack, MAX_FRAGMENTS, Message, Piece, SEEN_BITS, State, Timing};
 
-/// What is in flight is given up when nothing has come back for so long (RFC 6298, section 2.4).
+/// Timeout after which what is in flight is given up, if nothing has come back (RFC 6298, section
+/// 2.4).
 const SILENCE: Duration = Duration::from_secs(1);
 /// A packet is lost when so many later ones have come (RFC 9002, section 6.1.1).
 const REORDERING: u32 = 3;
@@ -30,10 +31,10 @@ const PACE_MOST: Duration = Duration::from_millis(2);
 /// Packets whose fate is not known, at most.
 const MAX_FLIGHT: usize = 8_192;
 
-/// What a source is asked for.
+/// Request for a frame from a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// When the frame was captured.
+    /// Time at which the frame was captured.
     pub captured: Time,
     /// Its number: each that is asked for has one, whether it is sent or not.
     pub number: u32,
@@ -47,20 +48,20 @@ pub struct Ask {
 /// A frame as an encoder gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What the receiver gets.
+    /// Bytes that the receiver gets.
     pub data: Bytes,
 }
 
-/// Where frames come from: a camera with its encoder, or what stands for them.
+/// Source of frames: a camera with its encoder, or what stands for them.
 pub trait FrameSource: Send {
-    /// When the next frame is captured; `None` if there will be none. After a frame was asked for it
-    /// is later than before.
+    /// Time at which the next frame is captured; `None` if there will be none. After a frame was
+    /// asked for it is later than before.
     fn next_at(&self) -> Option<Time>;
     /// The best version that there is of the frame within the budget; `None` if none is so small.
     fn frame(&mut self, ask: &Ask) -> Option<Frame>;
 }
 
-/// What waits to be sent.
+/// Packet that waits to be sent.
 #[derive(Debug)]
 enum Waiting {
     Piece(Piece, Bytes),
@@ -192,7 +193,7 @@ impl Sender {
         allowed.max(if self.is_idle() { MIN_PACKETS } else { 0.0 })
     }
 
-    /// What to ask the source for.
+    /// Request for the source.
     pub(crate) fn ask(&mut self, now: Time, captured: Time) -> Ask {
         let most = MAX_FRAGMENTS as f64;
         let packets = match self.config.mode {
@@ -237,7 +238,7 @@ impl Sender {
         }
     }
 
-    /// What is sent in place of a frame.
+    /// Queues packets that are sent in place of a frame.
     fn fill(&mut self, now: Time) {
         if !self.waiting.is_empty() {
             return;
@@ -312,7 +313,7 @@ impl Sender {
         Some(bytes)
     }
 
-    /// When something is to be done next.
+    /// Time at which something is to be done next.
     pub(crate) fn due(&self) -> Time {
         let silence = self.in_flight().next().map(|_| self.since + SILENCE);
         [self.next_send(), silence].into_iter().flatten().min().unwrap_or(Time::FAR_FUTURE)

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// What is assumed about links. The defaults are the paper's.
+/// Parameters of the model of a link. The defaults are the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SproutConfig {
     /// Rates that are told apart.
@@ -15,16 +15,17 @@ pub struct SproutConfig {
     pub top: f64,
     /// The time between two observations.
     pub tick: Duration,
-    /// How the rate wanders, packets a second for each root of a second.
+    /// Standard deviation of the rate's Brownian motion, packets a second for each root of a
+    /// second.
     pub noise: f64,
-    /// How often an outage ends, per second.
+    /// Rate at which outages end, per second.
     pub escape: f64,
     /// Ticks that are forecast: more than `ahead` by the ticks that a forecast is used for, or it runs
     /// out before the next one.
     pub horizon: usize,
     /// The forecast is what the link carries at least, but for this probability.
     pub quantile: f64,
-    /// What is in flight has to arrive within so many ticks, by the forecast.
+    /// Ticks within which what is in flight has to arrive, by the forecast.
     pub ahead: usize,
 }
 
@@ -67,7 +68,7 @@ impl SproutConfig {
 /// Ticks in a forecast at most.
 pub(crate) const MAX_TICKS: usize = 32;
 
-/// What depends on nothing that was seen.
+/// Tables that depend on the configuration alone, not on what was seen.
 #[derive(Debug)]
 struct Tables {
     config: SproutConfig,
@@ -155,7 +156,7 @@ impl Tables {
         if bin > last { (2 * last).saturating_sub(bin) } else { bin }
     }
 
-    /// Where the rate is a tick later. What would fall below zero is an outage.
+    /// Computes the distribution of the rate a tick later. What would fall below zero is an outage.
     fn evolve(&self, from: &[f32], to: &mut [f32]) {
         let (reach, last) = (self.reach, from.len() - 1);
         to.fill(0.0);

@@ -26,19 +26,19 @@ pub struct Delivered {
     pub number: u32,
     /// The frame that it builds on, or that it stands alone.
     pub reference: Option<u32>,
-    /// What the source gave.
+    /// Data that the source gave.
     pub data: Bytes,
-    /// When the sender was given it, as that says.
+    /// Time at which the sender was given it, by the sender's word.
     pub captured: Time,
-    /// When its first packet came.
+    /// Time at which its first packet came.
     pub first_at: Time,
-    /// When its last packet came.
+    /// Time at which its last packet came.
     pub last_at: Time,
-    /// When it could be decoded.
+    /// Time at which it could be decoded.
     pub at: Time,
 }
 
-/// What a frame travels as.
+/// Bytes that a frame travels as: its time of capture, then its data.
 pub(crate) fn body(captured: Time, data: &[u8]) -> Bytes {
     let mut body = BytesMut::with_capacity(TIME_BYTES + data.len());
     body.put_u64(captured.as_nanos());

@@ -15,7 +15,7 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// What a sender knows and has done.
+/// Statistics of a sender.
 #[derive(Clone, Debug, Default)]
 pub struct SenderReport {
     /// The budget of each frame that was asked for, bytes, and when.

@@ -21,14 +21,14 @@ const ACK: u8 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct State(pub(crate) u32);
 
-/// What every packet from the sender says.
+/// Fields that every packet from the sender has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Timing {
     /// The packet's number.
     pub(crate) packet: u32,
-    /// How long before it there was nothing to send.
+    /// Time before it in which there was nothing to send.
     pub(crate) pause: Duration,
-    /// How long after it there will be nothing to send.
+    /// Time after it in which there will be nothing to send.
     pub(crate) next: Duration,
 }
 
@@ -40,17 +40,17 @@ pub(crate) struct Piece {
     pub(crate) source: State,
     /// The state after it.
     pub(crate) target: State,
-    /// Which fragment of how many.
+    /// Number of the fragment, of so many `fragments`.
     pub(crate) fragment: u16,
     pub(crate) fragments: u16,
 }
 
-/// What the receiver answers.
+/// Acknowledgement by the receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ack {
     /// The newest packet that came.
     pub(crate) newest: u32,
-    /// Which of those before it came, the lowest bit for the one just before.
+    /// Bits of those before it that came, the lowest bit for the one just before.
     pub(crate) seen: u64,
     /// The newest state that it has, and its frame.
     pub(crate) state: State,

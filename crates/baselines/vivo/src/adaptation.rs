@@ -7,7 +7,7 @@ use airlane_base::Rate;
 /// Frames whose download rates count (Octopus, section 6.3).
 pub const HISTORY: usize = 20;
 
-/// How many parts of a cell's points are asked for.
+/// Numbers of parts of a cell's points that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Density {
     /// Of front cells, from 1.
@@ -46,7 +46,7 @@ impl Adaptation {
         self.rates.push_back(rate);
     }
 
-    /// What the path is taken to carry; `None` before anything came.
+    /// Estimate of the path's rate; `None` before anything came.
     pub fn estimate(&self) -> Option<Rate> {
         let slowness: f64 = self.rates.iter().map(|rate| 1.0 / rate.as_f64().max(1.0)).sum();
         (!self.rates.is_empty()).then(|| Rate::from_bps_f64(self.rates.len() as f64 / slowness))

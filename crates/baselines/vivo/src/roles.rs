@@ -19,7 +19,7 @@ const HEAD_BYTES: usize = 4;
 /// Bytes of a frame at most.
 const MAX_BYTES: usize = 1 << 24;
 
-/// What a viewer knows of a video beforehand, as of a manifest.
+/// Description of a video that a viewer has beforehand, as of a manifest.
 #[derive(Clone, Debug)]
 pub struct Offer {
     /// From one frame to the next.
@@ -35,7 +35,7 @@ pub struct AskedFrame {
     pub frame: u32,
     /// The level.
     pub level: u8,
-    /// What the path was taken to carry; `None` before anything came.
+    /// Estimate of the path's rate at that time; `None` before anything came.
     pub estimate: Option<Rate>,
 }
 
@@ -136,7 +136,7 @@ pub async fn watch(
     }
 }
 
-/// What comes on a stream, in pieces of the size that is wanted.
+/// Reader of a stream, in pieces of the size that is wanted.
 struct Pieces {
     stream: RecvStream,
     had: BytesMut,
@@ -166,7 +166,7 @@ impl Pieces {
 /// Frames that come on a stream, and when their first byte did.
 struct Frames {
     pieces: Pieces,
-    /// When the first byte of the frame that is coming was there.
+    /// Time at which the first byte of the frame that is coming was there.
     began: Option<Time>,
 }
 

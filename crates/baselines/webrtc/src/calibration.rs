@@ -17,7 +17,7 @@ use crate::engine::{Engine, ssrc};
 use crate::packet::VP8;
 use crate::pair::{builder, connect, declare, end};
 
-/// How long a call lasts that is made to see a report, at most. Video's are a second apart.
+/// Longest duration of a call that is made to see a report, milliseconds. Video has one a second.
 const LIMIT_MS: u64 = 10_000;
 
 /// An instant shortly after `origin`, and its date.

@@ -26,7 +26,7 @@ const SECS_1900_TO_1970: u64 = 2_208_988_800;
 /// Seconds after which the middle 32 bits of a date come again.
 const ROUND_SECS: u64 = 1 << 16;
 
-/// How long it takes until seconds since 1900 are a multiple of [`ROUND_SECS`].
+/// Time until seconds since 1900 are a multiple of [`ROUND_SECS`].
 fn until_round(date: SystemTime) -> Duration {
     let since_1970 = date.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let in_round = Duration::new(

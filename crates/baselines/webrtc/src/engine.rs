@@ -57,7 +57,7 @@ impl Engine {
         result
     }
 
-    /// What it has to say next.
+    /// Next output of the engine.
     pub(crate) fn poll(&mut self) -> Result<Output, RtcError> {
         self.call(Rtc::poll_output)
     }

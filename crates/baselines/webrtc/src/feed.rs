@@ -16,7 +16,7 @@ const MIN_PACE: Rate = Rate::from_bps(10_000);
 #[derive(Debug)]
 pub(crate) struct Feed<T> {
     waiting: VecDeque<(u64, T)>,
-    /// When the next one may go.
+    /// Time at which the next one may go.
     next: Time,
 }
 
@@ -42,7 +42,7 @@ impl<T> Feed<T> {
         Some(packet)
     }
 
-    /// When the next packet is due.
+    /// Time at which the next packet is due.
     pub(crate) fn due(&self) -> Option<Time> {
         (!self.waiting.is_empty()).then_some(self.next)
     }

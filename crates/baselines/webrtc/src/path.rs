@@ -10,8 +10,8 @@ use str0m::stats::PeerStats;
 /// row the receiver can no longer tell which number of 16 bits is which packet.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// What came back. Reports and checks of the receiver's own do not count: they say that the way
-/// back works.
+/// State of the path, by what came back. Reports and checks of the receiver's own do not count:
+/// they say that the way back works.
 #[derive(Debug)]
 pub(crate) struct Path {
     heard: Time,
@@ -41,7 +41,7 @@ impl Path {
         self.answers = answers;
     }
 
-    /// Whether it is taken for broken at `now`.
+    /// True if it is taken for broken at `now`.
     pub(crate) fn broken(&self, now: Time) -> bool {
         now >= self.heard + SILENCE
     }

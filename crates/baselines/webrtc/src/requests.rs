@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-/// How long a key frame is waited for before it is asked for, and asked for again
+/// Time that a key frame is waited for before it is asked for, and asked for again
 /// (`kMaxWaitForKeyFrame`).
 const WAIT_FOR_KEY: Duration = Duration::from_millis(200);
 
-/// How long any frame is waited for while packets come (`kMaxWaitForFrame`).
+/// Time that any frame is waited for while packets come (`kMaxWaitForFrame`).
 const WAIT_FOR_FRAME: Duration = Duration::from_secs(3);
 
 /// A stream from which nothing came for so long is over for the time being.
 const INACTIVE: Duration = Duration::from_secs(5);
 
-/// What a receiver has seen.
+/// State of a receiver that decides when a key frame is requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requests {
-    /// When the first packet came, and the last one.
+    /// Times of the first packet and of the last one.
     packets: Option<(Time, Time)>,
-    /// When the last packet of a key frame came.
+    /// Time at which the last packet of a key frame came.
     key_packet: Option<Time>,
-    /// When the last frame was delivered.
+    /// Time at which the last frame was delivered.
     frame: Option<Time>,
-    /// When a key frame was last asked for.
+    /// Time at which a key frame was last asked for.
     asked: Option<Time>,
 }
 
@@ -46,8 +46,8 @@ impl Requests {
         self.asked = Some(at);
     }
 
-    /// When a key frame is to be asked for as things are. `needs_key`: only one helps.
-    /// `lost_since`: a packet is missing that is out of reach.
+    /// Time at which a key frame is to be asked for as things are. `needs_key`: only a key frame
+    /// helps. `lost_since`: time since which a packet is missing that is out of reach.
     pub(crate) fn due(&self, needs_key: bool, lost_since: Option<Time>) -> Option<Time> {
         let (first, last) = self.packets?;
         // One that is on its way is not asked for again.

@@ -15,11 +15,11 @@ use crate::summary::{ChartFigure, ChartRow};
 pub enum Chart {
     /// A point per scheme, one figure against another.
     Tradeoff {
-        /// What lies along the horizontal axis.
+        /// Figure along the horizontal axis.
         x: Axis,
-        /// What lies along the vertical axis.
+        /// Figure along the vertical axis.
         y: Axis,
-        /// What stands with both in the table.
+        /// Figures that stand with both in the table.
         #[serde(default)]
         beside: Vec<Axis>,
     },
@@ -32,10 +32,10 @@ pub struct Axis {
     /// Statistic to plot: of `METRIC` for the scheme that is judged, of `METRIC_of_NAME` for each
     /// compared scheme NAME.
     pub of: Statistic,
-    /// What it is called; without it, by the statistic.
+    /// Title; without it, that of the statistic.
     #[serde(default)]
     pub title: String,
-    /// Whether its axis is logarithmic.
+    /// True if its axis is logarithmic.
     #[serde(default)]
     pub log: bool,
 }

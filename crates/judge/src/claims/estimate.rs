@@ -23,7 +23,7 @@ impl Estimate {
         Self { value: factor * self.value, ci95, ..self }
     }
 
-    /// Why there is no interval; empty if there is one.
+    /// Reason for which there is no interval; empty if there is one.
     pub(super) fn why_no_interval(&self) -> String {
         match (self.ci95, self.n) {
             (Some(_), _) => String::new(),
@@ -122,8 +122,8 @@ fn mean(row: &[[f64; 2]]) -> [f64; 2] {
     [0, 1].map(|i| row.iter().map(|seed| seed[i]).sum::<f64>() / n)
 }
 
-/// What each draw adds to numerator and denominator: the sum of `of` over its rows, each of which
-/// is averaged over its seeds first.
+/// Contribution of each draw to numerator and denominator: the sum of `of` over its rows, each of
+/// which is averaged over its seeds first.
 fn clusters(rows: &Rows, of: impl Fn([f64; 2]) -> [f64; 2]) -> Vec<Vec<Cluster>> {
     let cluster = |draw: &Vec<Row>| {
         draw.iter().fold(Cluster::default(), |sum, row| {

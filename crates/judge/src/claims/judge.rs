@@ -31,7 +31,7 @@ pub struct Judged {
     pub n: usize,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why, where the figures do not say it; else empty.
+    /// Reason for the verdict, where the figures do not say it; else empty.
     pub reason: String,
     /// The conditions that it is made of, each followed by the same in every cell.
     pub checks: Vec<CheckEntry>,
@@ -93,9 +93,9 @@ struct Judge<'a> {
 #[derive(Clone, Copy)]
 struct Bound {
     at: f64,
-    /// Whether values above it are on the good side.
+    /// True if values above it are on the good side.
     above: bool,
-    /// Whether a value equal to the bound is on neither side.
+    /// True if a value equal to the bound is on neither side.
     excluded: bool,
 }
 

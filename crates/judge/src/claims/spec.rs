@@ -60,15 +60,15 @@ pub struct Patch {
 pub struct Claim {
     /// Its id, such as `minerva.fig9.10`.
     pub id: String,
-    /// Where the paper states it.
+    /// Place where the paper states it.
     pub source: String,
-    /// What is claimed, in one sentence.
+    /// Statement that is claimed, in one sentence.
     pub statement: String,
     /// The published figure.
     pub paper: Paper,
     /// The unit in which its figures are told.
     pub unit: ClaimUnit,
-    /// How the judged figure is computed, in words.
+    /// Description in words of the statistic that is judged.
     pub statistic: String,
     /// The rule in words.
     pub rule_text: String,
@@ -90,21 +90,21 @@ pub struct Claim {
     /// Names of the variants that it is measured in; empty: its scene without a variant.
     #[serde(default)]
     pub cells: Vec<String>,
-    /// Whether its cells share their draws.
+    /// Sharing of draws between its cells.
     #[serde(default)]
     pub draws: Draws,
     /// The number of draws and seeds.
     pub full: Size,
     /// Draws and seeds with `--quick`.
     pub quick: Size,
-    /// What is shown with it and does not affect its verdict: statistics of metrics, and names of
-    /// variants.
+    /// Figures that are shown with it and do not affect its verdict: statistics of metrics, and
+    /// names of variants.
     #[serde(default)]
     pub beside: Vec<String>,
     /// A chart of all schemes that it compares.
     #[serde(default)]
     pub chart: Option<Chart>,
-    /// What differs on real content.
+    /// Changes to the claim on real content.
     #[serde(default)]
     pub real: Real,
     /// Rules that this one replaced.
@@ -117,7 +117,7 @@ pub struct Claim {
     pub before: BTreeMap<String, String>,
 }
 
-/// Whether the cells of a claim share their draws.
+/// Sharing of draws between the cells of a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Draws {
@@ -128,7 +128,7 @@ pub enum Draws {
     Own,
 }
 
-/// What differs on real content.
+/// Changes to a claim on real content.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Real {
@@ -138,10 +138,10 @@ pub struct Real {
     /// Keys of schemes, by name.
     #[serde(default)]
     pub schemes: BTreeMap<String, Table>,
-    /// Whether there is no verdict on real content.
+    /// True if there is no verdict on real content.
     #[serde(default)]
     pub reported: bool,
-    /// Why.
+    /// Reason for which there is no verdict there.
     #[serde(default)]
     pub why: String,
 }
@@ -152,9 +152,9 @@ pub struct Real {
 pub struct Superseded {
     /// The rule in words.
     pub rule_text: String,
-    /// Why it was replaced.
+    /// Reason for which it was replaced.
     pub reason: String,
-    /// When: year, month and day; empty if unknown.
+    /// Date of its replacement: year, month and day; empty if unknown.
     #[serde(default)]
     pub date: String,
 }

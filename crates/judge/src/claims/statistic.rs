@@ -76,7 +76,7 @@ impl Statistic {
         !matches!(self, Self::Share(_) | Self::Quantile(..))
     }
 
-    /// Whether it names a cell.
+    /// True if it names a cell.
     pub fn names_a_cell(&self) -> bool {
         self.metrics().into_iter().any(|m| cell_of(m).is_some())
     }

@@ -15,7 +15,7 @@ use super::spec::{Claim, ClaimSet, Patch};
 use airlane_scenario::{Scenario, Source};
 use airlane_sim::identity::text;
 
-/// What draws are for.
+/// Purpose of draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Verdicts. Nothing else is ever run on these draws before.

@@ -16,7 +16,7 @@ type Figure<'a> = (&'a str, &'a str, &'a str, &'a str);
 /// The run that a value is of: case (with the viewer or transfer behind a `/`) and seed.
 type Run<'a> = (&'a str, u64);
 
-/// How many of each there are.
+/// Numbers of runs, rows and claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
     pub(super) runs: usize,
@@ -39,7 +39,7 @@ pub(super) struct Change<'a> {
     pub(super) b: Samples,
 }
 
-/// What there is to say of two summaries.
+/// Differences between two summaries.
 pub(super) struct Comparison<'a> {
     /// Claims whose verdict, figure, interval or conditions changed.
     pub(super) claims: Vec<ClaimChange<'a>>,
@@ -48,11 +48,11 @@ pub(super) struct Comparison<'a> {
     pub(super) changes: Vec<Change<'a>>,
     /// Figures of which both sides have runs in common.
     pub(super) figures: usize,
-    /// What both sides have.
+    /// Counts of what both sides have.
     pub(super) common: Count,
-    /// What A alone has.
+    /// Counts of what A alone has.
     pub(super) only_a: Count,
-    /// What B alone has.
+    /// Counts of what B alone has.
     pub(super) only_b: Count,
     /// Runs on both sides whose packets differ.
     pub(super) other_packets: usize,
@@ -134,7 +134,7 @@ impl<'a> Comparison<'a> {
         self.claims = changed.map(|(_, a, b)| ClaimChange { a, b }).collect();
     }
 
-    /// Whether nothing differs. Which build made the results does not matter.
+    /// True if nothing differs. Which build made the results does not matter.
     pub(super) fn is_identical(&self) -> bool {
         self.claims.is_empty()
             && self.changes.is_empty()
@@ -142,7 +142,7 @@ impl<'a> Comparison<'a> {
             && (self.only_a, self.only_b) == (Count::default(), Count::default())
     }
 
-    /// How many figures changed by more than a share of themselves.
+    /// Number of figures that changed by more than a share of themselves.
     pub(super) fn beyond(&self, threshold: f64) -> usize {
         self.changes.iter().filter(|c| c.relative() > threshold).count()
     }
@@ -172,8 +172,8 @@ impl Change<'_> {
         difference(&self.b, &self.a).ci95(&name).map(Into::into)
     }
 
-    /// Whether the difference is less than two standard errors of the independent units from
-    /// zero: a rough word on what comes first, where an interval for each would take too long.
+    /// True if the difference is less than two standard errors of the independent units from zero:
+    /// a rough word on what comes first, where an interval for each would take too long.
     fn may_be_chance(&self) -> bool {
         let cases = difference(&self.b, &self.a).0;
         let units: Vec<f64> = match cases.as_slice() {
@@ -193,13 +193,13 @@ impl Change<'_> {
         if larger > 0.0 { self.difference().abs() / larger } else { 0.0 }
     }
 
-    /// How many values are compared.
+    /// Number of values that are compared.
     pub(super) fn pairs(&self) -> usize {
         self.a.0.iter().map(Vec::len).sum()
     }
 }
 
-/// What has the same key on both sides, and how much has not.
+/// Values of the keys that both sides have, and numbers of those that one side alone has.
 struct Paired<K, V> {
     common: Vec<(K, V, V)>,
     only_a: usize,

@@ -15,7 +15,7 @@ pub(super) struct Side {
     pub(super) name: PathBuf,
     /// The file that was read.
     pub(super) file: PathBuf,
-    /// What it holds.
+    /// Its content.
     pub(super) summary: Summary,
     /// If it was stopped: how many of its runs finished, and how many were planned.
     pub(super) stopped: Option<(usize, usize)>,

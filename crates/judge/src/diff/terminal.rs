@@ -6,10 +6,10 @@ use crate::reporting::{aligned, words};
 use crate::request::DiffRequest;
 use crate::summary::ClaimEntry;
 
-/// How figures are ordered.
+/// Order of the figures, in words.
 pub(super) const ORDER: &str = "largest change first, what may be chance last";
 
-/// What changed: claims, then figures, largest first.
+/// Table of what changed: claims, then figures, largest first.
 pub(super) fn table(
     a: &Side,
     b: &Side,

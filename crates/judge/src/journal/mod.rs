@@ -67,7 +67,7 @@ impl JournalKind {
     }
 }
 
-/// What was written longer ago than this is on the disk.
+/// Interval after which a write syncs the journal to the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// A line: an entry, and a hash that tells a damaged one.
@@ -82,7 +82,7 @@ struct Line<K, R> {
 struct Entry<K, R> {
     /// [`Identities::key`] of the world.
     key: K,
-    /// What it was when it ran, for people.
+    /// Description of the world when it ran, for people.
     what: K,
     record: R,
 }
@@ -100,7 +100,7 @@ struct State {
     synced: Duration,
 }
 
-/// What a journal held.
+/// Content of a journal that was opened.
 #[derive(Debug)]
 pub struct Found<R> {
     /// The worlds, by key.

@@ -15,7 +15,7 @@ use airlane_sim::{COMMIT, VERSION};
 /// Failures that are told one by one.
 const FAILURES_TOLD: usize = 12;
 
-/// What was run, in two or three sentences.
+/// Description of what was run, in two or three sentences.
 pub(super) fn lead(plan: &Plan) -> String {
     let scenario = &plan.scenario;
     let about = about(plan);
@@ -61,19 +61,19 @@ pub(super) fn lead(plan: &Plan) -> String {
     text
 }
 
-/// Who uses the network.
+/// Users of the network, in words.
 pub fn who(plan: &Plan) -> String {
     let who: Vec<String> = about(plan).into_iter().flat_map(|a| a.who).collect();
     list(&who)
 }
 
-/// What the workloads that take part say of themselves.
+/// Descriptions by the workloads that take part, of themselves.
 fn about(plan: &Plan) -> Vec<About> {
     let participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());
     participants.map(|traffic| traffic.about(plan)).collect()
 }
 
-/// What each access carries towards its hosts, and what it is behind.
+/// Description of each access: what it carries towards its hosts, and what it is behind.
 fn accesses(plan: &Plan) -> String {
     let network = &plan.scenario.network;
     let accesses = network.accesses.iter().enumerate().map(|(i, access)| {
@@ -245,7 +245,7 @@ fn failure(plan: &Plan, key: RunKey, name: &str, why: &str) -> String {
     )
 }
 
-/// Where the figures come from, seed by seed.
+/// Provenance of the figures, seed by seed.
 pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Provenance> {
     let plan = results.plan;
     let scenario = &plan.scenario;
@@ -298,7 +298,7 @@ pub(super) fn provenance(results: &Results<'_>, common: &Common<'_>) -> Vec<Prov
     all
 }
 
-/// What a way carries, and where that comes from.
+/// Description of what a way carries, and of where that comes from.
 fn carried(capacity: &Capacity, traces: &[&str]) -> String {
     match capacity {
         Capacity::Trace(source) => {

@@ -15,7 +15,7 @@ use airlane_sim::world::{
 /// Shares of the air are over so many seconds.
 const SHARE_WINDOW_S: f64 = 2.0;
 
-/// What attempts were for, in the order of [`shares`].
+/// Purposes of attempts, in the order of [`shares`].
 const PURPOSES: [(&str, &str, Wear); 5] = [
     ("sent for the first time, to the station", "to it", Wear::Own),
     ("and from the station", "from it", Wear::Striped),
@@ -24,7 +24,7 @@ const PURPOSES: [(&str, &str, Wear); 5] = [
     ("collision: two sent at once", "collision", Wear::Clash),
 ];
 
-/// What became of attempts, in the order of [`became`].
+/// Outcomes of attempts, in the order of [`became`].
 const BECAME: [(&str, &str, Wear); 4] = [
     ("came, all of it sent for the first time", "", Wear::Own),
     ("came, some of it sent again", "", Wear::Again),
@@ -113,7 +113,7 @@ fn add_shares(holder: &mut Holder, way: &AirDirection, bin_s: f64) {
     }
 }
 
-/// What a bin was held for, in the order of [`PURPOSES`].
+/// Use of the air in a bin by purpose, in the order of [`PURPOSES`].
 fn shares(bin: &HeldAir, direction: Direction) -> [f32; PURPOSES.len()] {
     let HeldAir { fresh, repeated, lost, collided } = *bin;
     match direction {
@@ -149,7 +149,7 @@ fn stretch(air: &AirOutput, of_ways: &[usize]) -> Option<Stretch> {
     })
 }
 
-/// What became of an attempt, by its place in [`BECAME`].
+/// Outcome of an attempt, by its place in [`BECAME`].
 fn became(attempt: &Use) -> u8 {
     match attempt.held {
         Held::Came(_) if attempt.repeated == 0 => 0,
@@ -198,7 +198,7 @@ pub(super) fn shares_over_time(output: &RunOutput, stations: &[Option<String>]) 
     panel
 }
 
-/// How long packets wait for each station's air, in the direction that carries more.
+/// Time that packets wait for each station's air, in the direction that carries more.
 pub(super) fn waits(output: &RunOutput, stations: &[Option<String>], window_s: f64) -> Vec<Series> {
     let of = |(name, ways): (String, Vec<&DirectionOutput>)| {
         let busier = ways.into_iter().max_by_key(|way| way.report.carried_bytes)?;

@@ -6,7 +6,7 @@ use airlane_sim::world::RunOutput;
 
 use crate::summary::{Row, RunEntry};
 
-/// What claims need of a run, with what happened over time if it is `drawn`.
+/// Data of a run that claims need, with its course over time if it is `drawn`.
 pub fn claim_run(plan: &Plan, output: &RunOutput, drawn: bool) -> ClaimRun {
     let flows = output.flows();
     let run = ClaimContext {

@@ -32,19 +32,19 @@ use words::plural;
 /// Cases that are drawn over time, if there are several.
 pub const DRAWN_CASES: usize = 3;
 
-/// What is kept of a run for the report.
+/// Data of a run that is kept for the report.
 #[derive(Clone, Debug)]
 pub struct ReportedRun {
-    /// Which run.
+    /// Key of the run.
     pub key: RunKey,
     /// Its result.
     pub result: RunResult,
-    /// What happened over time, of the runs that are drawn.
+    /// Course of the run over time, for runs that are drawn.
     pub series: Option<Run>,
 }
 
 impl ReportedRun {
-    /// What to keep of a run of `plan`.
+    /// Data to keep of a run of `plan`.
     pub fn of(plan: &Plan, output: &RunOutput) -> Self {
         Self {
             key: output.key,
@@ -54,16 +54,16 @@ impl ReportedRun {
     }
 }
 
-/// Whether a run is drawn over time: the first seed of the first cases. A report of all of them
+/// True if a run is drawn over time: the first seed of the first cases. A report of all of them
 /// would be too large to open.
 pub fn is_drawn(plan: &Plan, key: RunKey) -> bool {
     key.case < DRAWN_CASES && Some(&key.seed) == plan.scenario.seeds.first()
 }
 
-/// What came out of a plan.
+/// Report on the runs of a plan.
 #[derive(Clone, Debug)]
 pub struct RunReport {
-    /// What the seeds determine.
+    /// Summary: all that the seeds determine.
     pub summary: Summary,
     /// The page.
     pub report: Report,

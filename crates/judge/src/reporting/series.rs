@@ -12,7 +12,8 @@ use airlane_sim::plan::Plan;
 use airlane_sim::workload::{Ended, Flow, OverTime};
 use airlane_sim::world::{DirectionOutput, FlowSample, LinkSampleRow, RunOutput};
 
-/// What the link did is a mean over so many seconds: short enough to show how queues swing.
+/// Window over which the charts of links show means, seconds: short enough to show how queues
+/// swing.
 const LINK_WINDOW_S: f64 = 2.0;
 
 /// Rates of connections are means over so many seconds, about as long as a chunk: over less, the
@@ -94,8 +95,9 @@ fn weights(flows: &[Flow<'_>]) -> Panel {
     panel
 }
 
-/// What the links did: the only access's way down, or every way that was used if there are several. Of
-/// air, which has no capacity that is known beforehand, the share of it; `stations` names who is on air.
+/// Panels of the links: of the only access's way down, or of every way that was used if there are
+/// several. Of air, which has no capacity that is known beforehand, the share of it; `stations`
+/// names who is on air.
 fn links(plan: &Plan, output: &RunOutput, stations: &[Option<String>]) -> Vec<Panel> {
     let ways: Vec<(String, &DirectionOutput)> = match output.bottleneck() {
         Some(only) => vec![("Link".to_owned(), only)],
@@ -183,7 +185,7 @@ fn way_name(way: &DirectionOutput) -> String {
     format!("{}, {}", way.access, way.direction.name())
 }
 
-/// Whether the capacity of a way is not constant.
+/// True if the capacity of a way is not constant.
 fn varies(plan: &Plan, way: &DirectionOutput) -> bool {
     let constant = plan.scenario.network.ways().any(|(_, access, direction, of)| {
         access.name == way.access

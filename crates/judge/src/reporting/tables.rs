@@ -17,7 +17,7 @@ pub fn cell(samples: &Samples, name: &str, floor: Option<f64>) -> Cell {
     }
 }
 
-/// What the figures of a table are over.
+/// Sentence that says what the figures of a table are means over.
 pub fn over(results: &Results<'_>) -> String {
     let seeds = results.plan.scenario.seeds.len();
     match (results.plan.cases.len(), seeds) {
@@ -116,7 +116,7 @@ pub fn headlines(plan: &airlane_sim::plan::Plan) -> Vec<Headline> {
     of_casts.chain(of_network).chain(of_air).collect()
 }
 
-/// How even the shares of the air are.
+/// Headline for the evenness of the shares of the air.
 fn evenness_of_air() -> Headline {
     Headline::new(
         Column::number("Evenness of air", "", 3).help(

@@ -46,7 +46,7 @@ pub(super) fn table(results: &Results<'_>) -> String {
     aligned(&lines)
 }
 
-/// Whether anything was measured of an access: an access point on whose own access no host is has
+/// True if anything was measured of an access: an access point on whose own access no host is has
 /// nothing.
 fn has_ways(results: &Results<'_>, access: &Access) -> bool {
     !access.is_air() || results.all().any(|(_, run)| used(run, access).is_some())

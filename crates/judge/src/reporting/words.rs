@@ -76,7 +76,7 @@ pub fn ms(d: Duration) -> String {
     format!("{} ms", short(d.as_secs_f64() * 1e3))
 }
 
-/// What a way carries; `traces` are those that it had, by their files.
+/// Description of what a way carries; `traces` are those that it had, by their files.
 pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
     match (capacity, traces) {
         (Capacity::Constant(rate), _) => mbps(rate.as_f64()),
@@ -102,7 +102,8 @@ pub(super) fn capacity(capacity: &Capacity, traces: &[&str]) -> String {
     }
 }
 
-/// What a direction of an access carries; of a half-duplex one the way down says that it is for both.
+/// Description of what a direction of an access carries; of a half-duplex one the way down says
+/// that it is for both.
 pub(super) fn carries(access: &Access, direction: Direction, traces: &[&str]) -> String {
     let capacity = capacity(&access.way(direction).capacity, traces);
     match (&access.kind, direction) {
@@ -116,7 +117,7 @@ pub(super) fn carries(access: &Access, direction: Direction, traces: &[&str]) ->
     }
 }
 
-/// What air an access is; `None` of one that is none.
+/// Description of the air that an access is; `None` of one that is none.
 pub(super) fn air(kind: &AccessKind) -> Option<String> {
     match kind {
         AccessKind::Wifi(wifi) => {

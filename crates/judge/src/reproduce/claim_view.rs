@@ -9,7 +9,7 @@ use crate::summary::{CheckEntry, ClaimEntry, FALSE_RATE, Judgement, PaperValue, 
 const GENERAL_RULE: &str = "general rule: the paper's sign with the interval excluding zero, and \
                             at least half of its gain";
 
-/// How claims are judged, and how many verdicts may be wrong by chance.
+/// Introduction to claims: how they are judged, and how many verdicts may be wrong by chance.
 pub(super) fn lead(summary: &Summary, quick: bool) -> String {
     let mut text =
         "Every claim of the paper is judged by a rule that was written before its draws \
@@ -73,8 +73,8 @@ pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
     }
 }
 
-/// What the headline figure must meet, to be drawn beside it. `None` if the first condition is
-/// about another figure.
+/// Bound that the headline figure must meet, to be drawn beside it. `None` if the first condition
+/// is about another figure.
 fn headline_bound(entry: &ClaimEntry) -> Option<Bound> {
     let first = entry.checks.first().filter(|first| first.measured == entry.measured)?;
     let same = |c: &&CheckEntry| (&c.metric, &c.cell) == (&first.metric, &first.cell);

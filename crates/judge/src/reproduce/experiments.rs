@@ -19,7 +19,7 @@ use airlane_sim::world::SharedCaches;
 /// With more actors than this nothing is plotted over time: their lines could not be told apart.
 const MAX_PLOTTED_ACTORS: usize = 16;
 
-/// What a scene is for its claim.
+/// Role of a scene for its claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SceneKind<'a> {
     /// The only one that the claim is judged by.
@@ -39,7 +39,7 @@ impl<'a> SceneKind<'a> {
         }
     }
 
-    /// Whether it is only shown beside the claim, and does not affect its verdict.
+    /// True if it is only shown beside the claim, and does not affect its verdict.
     pub(super) fn is_beside(self) -> bool {
         matches!(self, Self::Beside(_))
     }
@@ -49,7 +49,7 @@ impl<'a> SceneKind<'a> {
 pub(super) struct Experiment<'a> {
     /// The claim.
     pub(super) claim: &'a Claim,
-    /// What the scene is for the claim.
+    /// Role of the scene for the claim.
     pub(super) kind: SceneKind<'a>,
     /// The claim's stream; a cell with draws of its own splits it by its name.
     pub(super) stream: Stream,
@@ -59,7 +59,7 @@ pub(super) struct Experiment<'a> {
     pub(super) statistics: Vec<Statistic>,
     /// The scene, with its cases: a case is a draw.
     pub(super) plan: Plan,
-    /// What its runs share.
+    /// Data that its runs share.
     pub(super) caches: Caches,
     /// The runs, each with the index of its world in [`Experiments::worlds`]; none for a claim with
     /// a `measure`.
@@ -72,9 +72,9 @@ pub(super) struct Experiment<'a> {
 pub(super) struct World {
     /// The index in [`Experiments::list`] of an experiment that has it.
     pub(super) experiment: usize,
-    /// Which of its runs.
+    /// Key of one of its runs.
     pub(super) key: RunKey,
-    /// What a journal knows it by.
+    /// Key of the world in a journal.
     pub(super) id: String,
 }
 
@@ -303,7 +303,7 @@ impl Experiment<'_> {
         self.runs.iter().copied().filter(move |(key, _)| is(key))
     }
 
-    /// How many of its runs finished.
+    /// Number of its runs that finished.
     pub(super) fn finished(&self, worlds: &[Option<ClaimRun>]) -> usize {
         self.runs.iter().filter(|(_, world)| worlds[*world].is_some()).count()
     }

@@ -38,13 +38,13 @@ impl Metrics {
         self.0.iter().rfind(|m| m.name == name)
     }
 
-    /// Whether a claim may use a metric of that name: `x`, or `x@CELL` with one of its cells.
+    /// True if a claim may use a metric of that name: `x`, or `x@CELL` with one of its cells.
     pub(super) fn has(&self, metric: &str, claim: &Claim) -> bool {
         let cell = metric.split_once('@').map(|(_, cell)| cell);
         self.find(metric).is_some() && cell.is_none_or(|cell| claim.cells.iter().any(|c| c == cell))
     }
 
-    /// Whether more or less of a statistic of one metric is better.
+    /// Direction in which a statistic of one metric is better: more or less.
     pub(super) fn sense(&self, of: &Statistic) -> Sense {
         let of = of.metrics();
         let [metric] = of.as_slice() else { return Sense::Neutral };

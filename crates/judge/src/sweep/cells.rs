@@ -16,7 +16,7 @@ const MAX_RUNS: usize = 1_000_000;
 
 /// A cell of the grid.
 pub(super) struct Cell {
-    /// Which value of each axis it has.
+    /// Index of its value on each axis.
     pub(super) position: Vec<usize>,
     /// Its scenario; the name of it is the scenario's and the cell's.
     pub(super) plan: Plan,
@@ -60,12 +60,12 @@ impl Cells {
         Ok(cells)
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub(super) fn planned(&self) -> usize {
         self.list.iter().map(|c| c.runs.len()).sum()
     }
 
-    /// How many of them have a record.
+    /// Number of runs that have a record.
     pub(super) fn finished(&self, records: &BTreeMap<String, RunResult>) -> usize {
         let runs = self.list.iter().flat_map(|c| &c.runs);
         runs.filter(|(_, id)| records.contains_key(id)).count()

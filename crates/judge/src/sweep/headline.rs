@@ -27,7 +27,7 @@ pub(super) struct Findings<'a> {
     /// Its cells, in order.
     pub(super) cells: &'a [Cell],
     records: &'a BTreeMap<String, RunResult>,
-    /// What has been asked for: intervals take time.
+    /// Results that have been asked for, kept as intervals take time.
     known: RefCell<BTreeMap<String, Option<Measured>>>,
 }
 
@@ -144,8 +144,8 @@ impl<'a> Findings<'a> {
         if own.len() > 1 { own } else { self.headlines().into_iter().filter(drawn).collect() }
     }
 
-    /// How the gain of a scheme is worded, and the figure that it is in; `None` where no workload
-    /// of the first cell has such words.
+    /// Wording of the gain of a scheme, and the figure that it is in; `None` where no workload of
+    /// the first cell has such words.
     pub(super) fn grid_verdict(&self) -> Option<(GridVerdict, Headline)> {
         let plan = &self.cells.first()?.plan;
         let mut participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());

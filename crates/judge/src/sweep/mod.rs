@@ -131,7 +131,7 @@ fn run(
     Ok(done.stopped)
 }
 
-/// What the seeds determine, in the order of cells and runs.
+/// Summary of all that the seeds determine, in the order of cells and runs.
 fn summary(cells: &Cells, records: &BTreeMap<String, RunResult>) -> Summary {
     let mut summary = Summary::new(&cells.name, Vec::new());
     for cell in &cells.list {

@@ -58,7 +58,7 @@ fn lead(findings: &Findings<'_>) -> String {
     )
 }
 
-/// How cells become columns, rows and sections.
+/// Layout of cells as columns, rows and sections.
 struct Layout {
     columns: usize,
     rows: Option<usize>,
@@ -209,7 +209,7 @@ fn estimate(
     Some(Estimate { scheme: scheme.to_owned(), value: m.mean, ci95: m.ci95, samples })
 }
 
-/// What all panels of all sections show at least.
+/// Range that all panels of all sections show at least.
 fn range(findings: &Findings<'_>, cells: &[Cell], headline: &Headline) -> Option<[f64; 2]> {
     let mut range: Option<[f64; 2]> = (headline.in_sweep == InSweep::Drawn).then_some([0.0; 2]);
     for cell in cells {

@@ -9,7 +9,7 @@ use airlane_sim::workload::{GridVerdict, Headline};
 /// A difference that rounds to nothing in the digits shown.
 const NOTHING: f64 = 0.05;
 
-/// What came out: how often and by how much the last scheme is ahead of the best of the others
+/// Verdict of a sweep: how often and by how much the last scheme is ahead of the best of the others
 /// where there are viewers and schemes are compared, else from where to where the figure goes.
 pub(super) fn verdict(findings: &Findings<'_>, stopped: bool) -> String {
     let (planned, finished) = findings.count();

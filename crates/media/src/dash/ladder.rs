@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::{Kind, Presentation, Representation};
 
-/// How far the chunks of two rungs may begin apart, as a share of the chunk: clocks of tracks differ
-/// by little, and chunks that are cut elsewhere by much.
+/// Greatest distance between the starts of chunks of two rungs, as a share of the chunk: clocks of
+/// tracks differ by little, and chunks that are cut elsewhere by much.
 const APART: f64 = 0.25;
 /// Manifests round the length of a title, to the millisecond as a rule.
 const ROUNDED: Duration = Duration::from_millis(1);
@@ -20,7 +20,7 @@ const LENGTH_SLACK: Duration = Duration::from_millis(500);
 /// Ways to cut the chunks of one ladder that are told apart.
 const MAX_SHAPES: usize = 8;
 
-/// What the representations of one ladder have in common.
+/// Properties that the representations of one ladder have in common.
 #[derive(Clone, Debug, PartialEq)]
 struct Key {
     mime: String,
@@ -211,7 +211,7 @@ fn cut(r: &mut Representation, duration: Duration) -> usize {
     before - r.chunks.len()
 }
 
-/// Whether two representations have as many chunks, and each begins with that of the other.
+/// True if two representations have as many chunks, and each begins with that of the other.
 fn together(a: &Representation, b: &Representation) -> bool {
     let apart = |at: usize| {
         let (starts, length) = (a.start(at).zip(b.start(at)), a.duration(at));
@@ -236,8 +236,8 @@ fn usual_shape(list: &[Representation]) -> Option<&Representation> {
     best.map(|(shape, _)| *shape)
 }
 
-/// Where chunks do not follow each other: when the later one begins, and after how long. Half of a
-/// chunk that lacks is a hole; less are clocks.
+/// Holes between chunks that do not follow each other: the start of the later chunk, and the length
+/// of the hole. A gap of more than half of the later chunk is a hole; clocks explain shorter ones.
 fn holes(r: &Representation) -> impl Iterator<Item = (Duration, Duration)> {
     (0..r.chunks.len()).filter_map(|at| {
         let (start, length) = (r.start(at)?, r.duration(at)?);

@@ -58,11 +58,11 @@ pub const CHUNK_TABLE_SCHEME: &str = "urn:airlane:chunks:1";
 /// A title: its representations by kind, each list in rising order of bandwidth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presentation {
-    /// How long the title is, if the manifest says so.
+    /// Duration of the title, if the manifest says it.
     pub duration: Option<Duration>,
     /// `minBufferTime`.
     pub min_buffer: Option<Duration>,
-    /// Where the quality table is, relative to the manifest unless absolute. Without it a file
+    /// URL of the quality table, relative to the manifest unless absolute. Without it a file
     /// `quality.json` beside the manifest is the convention.
     pub chunk_table: Option<String>,
     /// The encodings of the pictures.
@@ -73,7 +73,7 @@ pub struct Presentation {
     pub text: Vec<Representation>,
     /// Places at which the title is said to be, at least 1: see [`parse_alternative`].
     pub alternatives: usize,
-    /// What was left out of the title and why, for people: a sentence each, without control
+    /// Notes for people on what was left out of the title and why: a sentence each, without control
     /// characters.
     pub notes: Vec<String>,
 }
@@ -117,7 +117,7 @@ impl Presentation {
     }
 }
 
-/// What a representation is of.
+/// Kind of content of a representation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Pictures.
@@ -151,7 +151,7 @@ pub struct Representation {
     /// between which the manifest lets them switch
     /// (`urn:mpeg:dash:adaptation-set-switching:2016`) count as the first of them.
     pub set: usize,
-    /// What it is of.
+    /// Kind of its content.
     pub kind: Kind,
     /// MIME type without parameters, such as `video/mp4`; empty if the manifest does not say.
     pub mime: String,
@@ -173,7 +173,7 @@ pub struct Representation {
     pub language: Option<String>,
     /// `Role` of its set, such as `main` or `alternate`, if it has one of the standard's scheme.
     pub role: Option<String>,
-    /// Whether its samples are encrypted (`ContentProtection`).
+    /// True if its samples are encrypted (`ContentProtection`).
     pub is_protected: bool,
     /// The initialisation segment.
     pub init: Option<Object>,
@@ -185,7 +185,7 @@ pub struct Representation {
     pub index: Option<Object>,
     /// The file that the index is of, if it is not the one that the index is in.
     pub indexed: Option<String>,
-    /// Whether the manifest lists no chunks and names no index, so that the one chunk is the whole
+    /// True if the manifest lists no chunks and names no index, so that the one chunk is the whole
     /// file. That may have an index all the same: see [`Representation::found_index`].
     pub is_whole_file: bool,
     /// The chunks in their order. Empty only if there is an index.
@@ -226,19 +226,19 @@ impl Representation {
         }
     }
 
-    /// When a chunk begins, counted from the beginning of the presentation; `None` if there is no
-    /// such chunk. A chunk that begins before the presentation does counts from its beginning.
+    /// Start of a chunk, counted from the beginning of the presentation; `None` if there is no such
+    /// chunk. A chunk that begins before the presentation does counts from its beginning.
     pub fn start(&self, chunk: usize) -> Option<Duration> {
         let time = self.chunks.get(chunk)?.time;
         Some(self.ticks(time.saturating_sub(self.time_offset)))
     }
 
-    /// How long a chunk is, `None` if there is no such chunk.
+    /// Duration of a chunk, `None` if there is no such chunk.
     pub fn duration(&self, chunk: usize) -> Option<Duration> {
         Some(self.ticks(self.chunks.get(chunk)?.duration))
     }
 
-    /// How long all chunks are together.
+    /// Duration of all chunks together.
     pub fn total(&self) -> Duration {
         self.ticks(self.chunks.iter().fold(0, |sum, c| sum.saturating_add(c.duration)))
     }
@@ -248,7 +248,7 @@ impl Representation {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// When the last chunk ends, counted from the beginning of the presentation.
+    /// End of the last chunk, counted from the beginning of the presentation.
     pub fn end(&self) -> Duration {
         let end = self.chunks.last().map_or(0, |c| c.time.saturating_add(c.duration));
         self.ticks(end.saturating_sub(self.time_offset))
@@ -322,11 +322,11 @@ impl Representation {
 /// A part of a representation that is fetched as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where it is.
+    /// Location of the chunk.
     pub object: Object,
-    /// When it begins, ticks of the track.
+    /// Start, ticks of the track.
     pub time: u64,
-    /// How long it is, ticks.
+    /// Duration, ticks.
     pub duration: u64,
 }
 
@@ -335,7 +335,7 @@ pub struct Chunk {
 pub struct Object {
     /// Relative to the manifest, or absolute.
     pub url: String,
-    /// Which bytes of it; all without.
+    /// Range of its bytes; all without.
     pub range: Option<ByteRange>,
 }
 

@@ -26,7 +26,7 @@ const MAX_NOTES: usize = 20;
 pub(super) const ROLE_SCHEME: &str = "urn:mpeg:dash:role:2011";
 /// The property that lets players switch to the sets of the ids in its value.
 const SWITCHING_SCHEME: &str = "urn:mpeg:dash:adaptation-set-switching:2016";
-/// What a remote element refers to that is to be removed (section 5.5.3).
+/// URN that a remote element refers to if it is to be removed (section 5.5.3).
 const RESOLVE_TO_ZERO: &str = "urn:mpeg:dash:resolve-to-zero:2013";
 /// Elements that say nothing of chunks, whose references are not followed anyway.
 const EVENTS: [&str; 2] = ["EventStream", "InbandEventStream"];
@@ -141,7 +141,7 @@ pub fn parse_alternative(text: &str, number: usize) -> Result<Presentation, Inpu
     Ok(presentation)
 }
 
-/// Whether an element is in the manifest, not to be removed.
+/// True if an element is in the manifest, false if it is to be removed.
 ///
 /// # Errors
 /// If it is elsewhere.
@@ -156,7 +156,7 @@ fn is_here(element: &Element) -> Result<bool, InputError> {
     }
 }
 
-/// What was left out, for people.
+/// Notes for people on what was left out.
 #[derive(Debug, Default)]
 struct Notes(Vec<String>);
 
@@ -188,7 +188,7 @@ fn first_of_switched(sets: &[&Element], number: usize) -> usize {
     sets[..number].iter().position(|other| linked(other)).unwrap_or(number)
 }
 
-/// Which `BaseURL` is taken where a level has several.
+/// Choice of a `BaseURL` where a level has several.
 #[derive(Debug)]
 struct Bases {
     /// The most that an element of each level has: MPD, period, adaptation set, representation.
@@ -288,7 +288,7 @@ fn kind(inner: &Element, set: &Element) -> Option<Kind> {
     }
 }
 
-/// What a representation is within.
+/// Surroundings of a representation in the manifest: its period, adaptation set and base URL.
 struct Context<'a> {
     period: &'a Element,
     set: &'a Element,

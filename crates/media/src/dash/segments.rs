@@ -9,10 +9,10 @@ use super::xml::Element;
 use super::{ByteRange, Chunk, MAX_CHUNKS, Object};
 use crate::url::resolve;
 
-/// What a period, an adaptation set and a representation say, the innermost first.
+/// Elements of a period, an adaptation set and a representation, the innermost first.
 pub(super) type Levels<'a> = [&'a Element; 3];
 
-/// What chunks are made from besides the elements.
+/// Values that chunks are made from besides the elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct About<'a> {
     pub(super) id: &'a str,
@@ -21,11 +21,11 @@ pub(super) struct About<'a> {
     pub(super) base: &'a str,
     /// The length of the period, above zero.
     pub(super) duration: Option<Duration>,
-    /// Whether the manifest says that the period has no length at all.
+    /// True if the manifest says that the period has no length at all.
     pub(super) is_empty: bool,
 }
 
-/// How much of the limits is left for the representations that follow.
+/// Part of the limits that is left for the representations that follow.
 #[derive(Debug)]
 pub(super) struct Budget {
     chunks: usize,
@@ -38,7 +38,7 @@ impl Default for Budget {
     }
 }
 
-/// What the elements name.
+/// Segments that the elements name.
 #[derive(Debug)]
 pub(super) struct Segments {
     pub(super) init: Option<Object>,
@@ -160,7 +160,7 @@ fn initialization(
     object(element, "sourceURL", "range", about).map(Some)
 }
 
-/// What an element names by a URL and a range, both optional.
+/// Object that an element names by a URL and a range, both optional.
 fn object(
     element: &Element,
     url: &str,

@@ -16,7 +16,7 @@ enum Piece<'a> {
     Bandwidth(usize),
 }
 
-/// What a template is filled with.
+/// Values that a template is filled with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Values<'a> {
     pub(super) id: &'a str,
@@ -51,7 +51,7 @@ impl<'a> Template<'a> {
         if pieces.len() % 2 == 0 { Err("a single $".to_owned()) } else { Ok(Self(pieces)) }
     }
 
-    /// Whether chunks get different URLs.
+    /// True if chunks get different URLs.
     pub(super) fn varies(&self) -> bool {
         self.0.iter().any(|p| matches!(p, Piece::Number(_) | Piece::Time(_)))
     }

@@ -89,7 +89,7 @@ fn adaptation_set(out: &mut String, number: usize, set: &[&Representation]) {
     put(out, "    </AdaptationSet>\n");
 }
 
-/// Whether the chunks of two representations begin and end together.
+/// True if the chunks of two representations begin and end together.
 fn aligned(a: &Representation, b: &Representation) -> bool {
     let times = |r: &Representation| -> Vec<_> {
         (0..r.chunks.len()).map(|i| (r.start(i), r.duration(i))).collect()
@@ -257,7 +257,7 @@ fn numbered(chunks: &[Chunk]) -> Option<(String, u64)> {
     })
 }
 
-/// Where the runs of digits in a text are.
+/// Positions of the runs of digits in a text: start and end of each.
 fn numbers(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut from = 0;
     std::iter::from_fn(move || {

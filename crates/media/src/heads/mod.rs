@@ -19,7 +19,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::table::MAX_TABLE_BYTES;
 
-/// Where a head points at one moment; degrees.
+/// Orientation of a head at one moment; degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeadSample {
     /// Time since the video began.
@@ -35,9 +35,9 @@ pub struct HeadSample {
 /// One viewer in one video.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
-    /// What the video is called.
+    /// Title of the video.
     pub title: String,
-    /// What the viewer is called.
+    /// Name of the viewer.
     pub viewer: String,
     /// At rising times; never empty.
     pub samples: Vec<HeadSample>,

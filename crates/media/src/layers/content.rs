@@ -21,7 +21,7 @@ include!(concat!(env!("OUT_DIR"), "/clouds.rs"));
 /// Clips of different names, in the order of their names.
 #[derive(Clone, Debug)]
 pub struct LayerContent {
-    /// What people call it: the folder, or `embedded`.
+    /// Name for people: the folder, or `embedded`.
     pub name: String,
     /// Its clips; never empty.
     pub videos: Vec<Arc<LayeredVideo>>,
@@ -99,7 +99,7 @@ impl LayerContent {
     }
 }
 
-/// What a file is, by its name, and what its clip is called if the file does not say.
+/// Kind of a file, by its name, with the name of its clip if the file does not say one.
 enum Kind<'a> {
     Table,
     Recorded(&'a str),

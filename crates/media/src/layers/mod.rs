@@ -63,7 +63,7 @@ impl QualityTable {
         &self.encodings[encoding].frames[self.place(n)]
     }
 
-    /// Which frame of the clip is frame `n` of a stream. All encodings have as many.
+    /// Frame of the clip that is frame `n` of a stream. All encodings have as many.
     fn place(&self, n: u32) -> usize {
         let frames = self.encodings.first().map_or(1, |encoding| encoding.frames.len());
         n as usize % whole_gops(frames, self.gop)
@@ -98,7 +98,7 @@ pub struct TemporalTable {
     pub gop: usize,
     /// The frames.
     pub frames: Vec<Layer>,
-    /// Whether the SSIM of the table means anything: in one recorded file it does not.
+    /// True if the SSIM of the table means anything: in one recorded file it does not.
     pub has_quality: bool,
 }
 
@@ -116,7 +116,7 @@ pub struct LayeredVideo {
     pub name: String,
     /// Its title, for people.
     pub title: String,
-    /// Where it comes from, for people.
+    /// Source of the clip, for people.
     pub source: String,
     /// Frames per second.
     pub fps: f64,
@@ -132,7 +132,7 @@ pub struct LayeredVideo {
     pub single_keyed: Option<SingleEncoding>,
     /// As point clouds.
     pub clouds: Option<CloudTable>,
-    /// Whether the single layers were derived from the layered ones, and not encoded.
+    /// True if the single layers were derived from the layered ones, and not encoded.
     pub derived: bool,
 }
 

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::{LayeredVideo, QualityTable, table};
 
-/// What the file begins with.
+/// Magic number at the beginning of the file.
 const MAGIC: [u8; 4] = *b"ALPL";
 /// The only version that is read.
 const VERSION: u32 = 1;
@@ -26,7 +26,7 @@ pub struct Packed<F = File> {
     file: Mutex<F>,
     video: LayeredVideo,
     table: QualityTable,
-    /// Where the frames of each encoding begin in the file.
+    /// Positions in the file of the frames of each encoding.
     frames: Vec<Vec<u64>>,
 }
 

@@ -30,7 +30,7 @@ pub fn usual_rates(width: u32, height: u32, fps: FrameRate) -> Vec<Rate> {
     rates
 }
 
-/// What each layer alone has of a rate of all together, the lowest first.
+/// Rate of each layer alone, of a rate of all together, in kbit/s, the lowest first.
 pub fn layer_kbps(kbps: u32) -> [u32; LAYERS] {
     let mut below = 0;
     SHARES.map(|share| {

@@ -12,7 +12,7 @@ pub(super) const FPS: f64 = 30.0;
 /// In a file whose mean is below this the SSIM is not one: one recorded file has 2.8 dB throughout.
 const MIN_MEAN_SSIM_DB: f64 = 5.0;
 
-/// What a file holds.
+/// Table that a file holds.
 pub(super) enum Recorded {
     Quality(QualityTable),
     Temporal(TemporalTable),
@@ -128,8 +128,8 @@ fn mend_repeated(encodings: &mut [QualityEncoding], layers: usize) {
     }
 }
 
-/// What the encodings just below and above say of the SSIM of a layer of encoding `i`, by the logarithm
-/// of the rate, frame by frame; of the lowest and highest what the next one says.
+/// SSIM of a layer of encoding `i`, frame by frame: interpolated between the encodings just below
+/// and above, by the logarithm of the rate; of the lowest and highest that of the next one.
 fn between(encodings: &[QualityEncoding], i: usize, layer: usize) -> Vec<f64> {
     let column = |i: usize| encodings[i].frames.iter().map(move |frame| frame[layer].ssim_db);
     let rate = |i: usize| encodings[i].layer_bps[layer].max(1.0).ln();

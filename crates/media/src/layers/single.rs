@@ -2,8 +2,8 @@
 
 use super::{Layer, QualityTable, TemporalTable, mean_bps};
 
-/// How much larger layered frames are than frames of a single layer (Octopus, section 6.1: 15 to
-/// 18 %).
+/// Ratio of the size of layered frames to that of frames of a single layer (Octopus, section 6.1:
+/// 15 to 18 %).
 pub(super) const LAYERED_OVERHEAD: f64 = 1.165;
 
 /// A frame in a single layer.
@@ -69,7 +69,7 @@ impl SingleEncoding {
         }
     }
 
-    /// What a clip in temporal layers would be in one: smaller by what layers cost.
+    /// Encoding that a clip in temporal layers would be in one: smaller by what layers cost.
     pub(super) fn of_temporal(table: &TemporalTable, fps: f64) -> Self {
         let keyed = Self::keyed(&table.frames, table.gop, fps, LAYERED_OVERHEAD);
         Self { gop: None, ..keyed }
@@ -77,8 +77,9 @@ impl SingleEncoding {
 }
 
 impl SingleLadder {
-    /// What a clip in quality layers would be in one: all layers as one, smaller by the factor `overhead`,
-    /// and the bytes of the key frames that it does not need spread over the other frames.
+    /// Ladder that a clip in quality layers would be in one: all layers as one, smaller by the
+    /// factor `overhead`, and the bytes of the key frames that it does not need spread over the
+    /// other frames.
     pub(super) fn of_quality(table: &QualityTable, fps: f64, overhead: f64) -> Self {
         let encodings = table.encodings.iter().map(|encoding| {
             let whole: Vec<Layer> = encoding

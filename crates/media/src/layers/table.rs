@@ -14,9 +14,9 @@ use crate::table::json::{self, Node};
 pub const FORMAT: &str = "airlane-layers";
 /// The only version that is read.
 pub const VERSION: u64 = 1;
-/// What errors say was expected.
+/// Name of the content that errors say was expected.
 pub(super) const WHAT: &str = "a table of layers";
-/// Where the formats are described.
+/// Page that describes the formats.
 const PAGE: &str = "docs/reference/layer-tables.md";
 
 /// Reads a table.

@@ -11,32 +11,32 @@ const MAX_SAMPLES: usize = 1_000_000;
 /// One sample, which for pictures is a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// How long it lasts, ticks.
+    /// Duration, ticks.
     pub duration: u32,
     /// Its bytes.
     pub bytes: u32,
     /// From its time of decoding to that of presentation, ticks.
     pub offset: i64,
-    /// Whether decoding can begin here.
+    /// True if decoding can begin here.
     pub sync: bool,
 }
 
 /// One `moof` box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// When its first sample is decoded, ticks of the track; the track's time, before any edit.
+    /// Decode time of its first sample, ticks of the track; the track's time, before any edit.
     pub time: u64,
     /// Its samples, in the order of decoding.
     pub samples: Vec<Sample>,
 }
 
 impl Fragment {
-    /// How long all of its samples last together, ticks.
+    /// Duration of all of its samples together, ticks.
     pub fn duration(&self) -> u64 {
         self.samples.iter().map(|s| u64::from(s.duration)).sum()
     }
 
-    /// When the first of its samples is presented, ticks; `None` without samples.
+    /// Presentation time of the first of its samples, ticks; `None` without samples.
     pub fn earliest(&self) -> Option<i128> {
         let mut decoded = i128::from(self.time);
         let presented = self.samples.iter().map(|s| {

@@ -9,7 +9,7 @@ use super::boxes::{Fields, walk};
 pub struct Index {
     /// Ticks per second.
     pub timescale: u32,
-    /// When the first part is presented, ticks.
+    /// Presentation time of the first part, ticks.
     pub earliest: u64,
     /// Bytes between the end of this box and the first part.
     pub gap_bytes: u64,

@@ -5,10 +5,10 @@ use airlane_base::InputError;
 use super::boxes::{Fields, find, walk};
 use super::codec::codec;
 
-/// How files of WebM and Matroska begin.
+/// Beginning of files of WebM and Matroska.
 const EBML: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
 
-/// What kind of track it is.
+/// Kind of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
     /// Pictures.
@@ -29,7 +29,7 @@ pub enum Track {
     Other,
 }
 
-/// What an initialisation segment says of its one track.
+/// Properties of the one track of an initialisation segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Init {
     /// Ticks per second of the track.
@@ -39,14 +39,15 @@ pub struct Init {
     pub codec: String,
     /// Pictures or sound.
     pub track: Track,
-    /// Whether its samples are encrypted (ISO/IEC 14496-12, section 8.12).
+    /// True if its samples are encrypted (ISO/IEC 14496-12, section 8.12).
     pub is_protected: bool,
-    /// Where in the track's time the presentation begins, ticks (`elst`): what is before it, such
-    /// as the samples that prime an audio decoder, is not presented.
+    /// Position in the track's time at which the presentation begins, ticks (`elst`): what is
+    /// before it, such as the samples that prime an audio decoder, is not presented.
     pub skipped: u64,
     /// The sample description: equal bytes mean that chunks of both can follow each other.
     pub description: Vec<u8>,
-    /// What samples last and take unless their fragment says otherwise: ticks, bytes, flags.
+    /// Duration, size and flags of samples unless their fragment says otherwise: ticks, bytes,
+    /// flags.
     pub(super) defaults: (u32, u32, u32),
 }
 
@@ -155,7 +156,7 @@ fn sample_entry(stsd: &[u8], handler: &[u8]) -> Result<(String, Track), InputErr
     Ok((codec(kind, fields.rest())?, track))
 }
 
-/// Whether the tracks in the body of a `moov` box have one of video whose samples are encrypted.
+/// True if the tracks in the body of a `moov` box have one of video whose samples are encrypted.
 pub fn has_encrypted_video(moov: &[u8]) -> bool {
     let entries = |trak| -> Result<bool, InputError> {
         let mut at = trak;

@@ -21,7 +21,7 @@ pub use airlane::{FORMAT, VERSION, to_json, to_json_with};
 /// A table of more text than this is refused: the largest real one has 0.2 MB.
 pub const MAX_TABLE_BYTES: u64 = 16 << 20;
 
-/// What errors say was expected.
+/// Name of the content that errors say was expected.
 const WHAT: &str = "a chunk table";
 
 /// A video and what had to be mended in its table.
@@ -29,7 +29,7 @@ const WHAT: &str = "a chunk table";
 pub struct Table {
     /// The video.
     pub video: Video,
-    /// What had to be mended.
+    /// Faults that were mended.
     pub traps: Traps,
 }
 

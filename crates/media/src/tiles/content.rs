@@ -14,7 +14,7 @@ include!(concat!(env!("OUT_DIR"), "/tiles.rs"));
 /// 360-degree videos of different names, in the order of their files.
 #[derive(Clone, Debug)]
 pub struct TileContent {
-    /// What people call it: the folder, or `embedded`.
+    /// Name for people: the folder, or `embedded`.
     pub name: String,
     /// Its videos; never empty.
     pub videos: Vec<Arc<TiledVideo>>,

@@ -51,7 +51,7 @@ pub struct Tile {
     pub grey_mse: f64,
 }
 
-/// Where the distortions of a video come from. Sizes are measured always.
+/// Origin of the distortions of a video. Sizes are measured always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distortion {
     /// Measured against the source.
@@ -67,7 +67,7 @@ pub struct TiledVideo {
     pub name: String,
     /// Its title, for people.
     pub title: String,
-    /// Where it comes from, for people.
+    /// Source of the video, for people.
     pub source: String,
     /// Columns of tiles, from the left edge of the panorama to its right edge.
     pub columns: usize,
@@ -78,7 +78,7 @@ pub struct TiledVideo {
     /// Names of the levels, from the smallest to the largest over the whole video. A single tile
     /// may have levels that are not worth having.
     pub levels: Vec<String>,
-    /// Where the distortions come from.
+    /// Origin of the distortions.
     pub distortion: Distortion,
     /// The tiles of each GoP, in raster order.
     pub gops: Vec<Vec<Tile>>,
@@ -104,7 +104,7 @@ impl TiledVideo {
         bytes as f64 * 8.0 / (self.gops.len() as f64 * self.gop.as_secs_f64())
     }
 
-    /// Whether all that the type promises is so.
+    /// Checks that all that the type promises is so.
     ///
     /// # Errors
     /// What is not.

@@ -14,10 +14,10 @@ use super::{MAX_GOPS, MAX_LEVELS, MAX_SIDE};
 use crate::table::json::Node;
 use crate::video::MAX_CHUNK_BYTES;
 
-/// What such a file holds of one tiling and segment length.
+/// Sizes in such a file, of one tiling and segment length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
-    /// What the video is called.
+    /// Name of the video.
     pub name: String,
     /// Columns of tiles.
     pub columns: usize,
@@ -38,7 +38,7 @@ fn tiling(key: &str) -> Option<(usize, usize)> {
     Some((side(columns)?, side(rows)?))
 }
 
-/// Whether a table has a tiling for a key at its top.
+/// True if a table has a tiling for a key at its top.
 pub(super) fn is_one(root: &Node<'_>) -> Result<bool, InputError> {
     Ok(root.map()?.keys().any(|key| tiling(key).is_some()))
 }

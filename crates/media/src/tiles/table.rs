@@ -14,9 +14,9 @@ use crate::table::{json, text_of};
 pub const FORMAT: &str = "airlane-tiles";
 /// The version that is written, and the only one that is read.
 pub const VERSION: u64 = 1;
-/// What errors say was expected.
+/// Name of the content that errors say was expected.
 const WHAT: &str = "a table of tiles";
-/// Where the formats are described.
+/// Page that describes the formats.
 const PAGE: &str = "docs/reference/tile-tables.md";
 
 /// Reads the table of a 360-degree video from the bytes of a file, gzipped or not. A file of sizes

@@ -13,7 +13,7 @@ impl<'a> Bits<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// How many bits were read.
+    /// Number of bits that were read.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -61,7 +61,7 @@ impl BitWriter {
         self.at += 1;
     }
 
-    /// What was written, filled up with zeros to whole bytes.
+    /// Bytes that were written, filled up with zeros to whole bytes.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -2,7 +2,7 @@
 
 use super::bits::{BitWriter, Bits};
 
-/// Why a frame cannot be used.
+/// Reason for which a frame cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Vp9Error {
@@ -17,7 +17,7 @@ pub enum Vp9Error {
     NotShown,
 }
 
-/// What is asked of a header.
+/// Fields of a header that are asked for.
 struct Header {
     is_key: bool,
     size: Option<(u32, u32)>,

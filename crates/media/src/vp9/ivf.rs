@@ -2,7 +2,7 @@
 
 use crate::dash::FrameRate;
 
-/// Why a stream does not fit into IVF.
+/// Reason for which a stream does not fit into IVF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IvfError {
@@ -11,7 +11,7 @@ pub enum IvfError {
     Size(u32, u32),
 }
 
-/// What an IVF file begins with.
+/// Header of an IVF file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IvfHeader {
     /// Width and height of the pictures.
@@ -39,7 +39,7 @@ impl IvfHeader {
     }
 }
 
-/// What stands in front of a frame of so many bytes that is shown at `time`, in frame times.
+/// Header of a frame of so many bytes that is shown at `time`, in frame times.
 pub fn ivf_frame(bytes: u32, time: u64) -> [u8; 12] {
     let mut header = [0; 12];
     header[..4].copy_from_slice(&bytes.to_le_bytes());

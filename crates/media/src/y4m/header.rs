@@ -14,7 +14,7 @@ const MAX_FPS: u32 = 240;
 /// Numbers of a frame rate are at most so large.
 const MAX_TERM: u32 = 1_000_000;
 
-/// What pictures a stream has: progressive, 4:2:0 in 8 bits, luma first.
+/// Format of the pictures of a stream: progressive, 4:2:0 in 8 bits, luma first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Width, even, [`MIN_SIDE`] to [`MAX_SIDE`].
@@ -23,7 +23,7 @@ pub struct Header {
     pub height: u32,
     /// Frames per second, 1 to 240.
     pub fps: FrameRate,
-    /// Whether luma is 0 to 255 (`XCOLORRANGE=FULL`) instead of 16 to 235.
+    /// True if luma is 0 to 255 (`XCOLORRANGE=FULL`), false if it is 16 to 235.
     pub is_full_range: bool,
     /// Width and height of a pixel, if they are told (`A`): to 1000 each.
     pub pixel: Option<(u32, u32)>,

@@ -41,7 +41,7 @@ impl<R: Read> Reader<R> {
         Ok(Self { from, header, count: 0 })
     }
 
-    /// What the pictures are.
+    /// Header of the stream: the format of its pictures.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -111,7 +111,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// What was read of a line.
+/// Result of reading a line.
 enum Line {
     /// All, without its end.
     Whole(Vec<u8>),

@@ -23,11 +23,11 @@ const OFFSETS: Duration = Duration::from_secs(3600);
 /// random offsets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellAccess {
-    /// What a user has.
+    /// Link that each user has.
     pub user: LinkAccess,
 }
 
-/// What each user has of their own.
+/// Link or links that each user has of their own.
 #[derive(Clone, Debug)]
 pub(super) enum User {
     /// A link each way.

@@ -16,9 +16,9 @@ use crate::queue::QueueSpec;
 /// link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way {
-    /// What it can carry.
+    /// Capacity of the link over time.
     pub supply: Supply,
-    /// Where in a recorded supply the link starts.
+    /// Position in a recorded supply at which the link starts.
     pub offset: Duration,
     /// The queue in front of it.
     pub queue: QueueSpec,
@@ -26,7 +26,7 @@ pub struct Way {
     pub queue_rtt: Duration,
     /// Constant time on the way, before impairments and queue.
     pub delay: Duration,
-    /// What happens to packets between delay and queue, in this order; each flow has its own.
+    /// Impairments of packets between delay and queue, in this order; each flow has its own.
     pub impairments: Vec<Impairment>,
 }
 

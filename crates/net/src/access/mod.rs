@@ -52,8 +52,7 @@ pub struct Carrier {
     pub node: NodeId,
     /// The port of that node.
     pub port: Port,
-    /// Whose it is: the number of the user in a cell, in the order of their first flows; 0 of a part
-    /// that all share.
+    /// Number of the user in a cell, in the order of their first flows; 0 of a part that all share.
     pub user: u32,
 }
 
@@ -90,8 +89,8 @@ impl Access {
 }
 
 impl Built {
-    /// What a packet of flow number `flow` passes in this access, on which the flow's client has the
-    /// address `client`.
+    /// Steps that a packet of flow number `flow` passes in this access, on which the flow's client
+    /// has the address `client`.
     pub(crate) fn steps(
         &mut self,
         direction: Direction,
@@ -105,7 +104,7 @@ impl Built {
         }
     }
 
-    /// What measures, down before up.
+    /// Nodes at which the access is measured, down before up.
     pub(crate) fn carriers(&self) -> Vec<Carrier> {
         match self {
             Self::Link(link) => link.carriers(),
@@ -123,7 +122,8 @@ impl Built {
         }
     }
 
-    /// Whether what lies behind it uses it as its own: stations of an access point cross the air once.
+    /// True if the accesses behind it use it as their own: stations of an access point cross the
+    /// air once.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Wifi(_))
     }

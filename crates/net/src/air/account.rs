@@ -6,7 +6,8 @@ use airlane_base::Time;
 
 use crate::node::Port;
 
-/// What the air was used for by the packets of a port, from the start.
+/// Airtime that the packets of a port have used since the start, with counts of attempts and
+/// frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Airtime {
     /// Air by the definition of `wifi::PlannedExchange`: attempts and what contending for them is charged
@@ -18,7 +19,7 @@ pub struct Airtime {
     pub attempts: u64,
     /// Attempts that nobody answered: collisions, and what was lost as a whole.
     pub unanswered: u64,
-    /// What those are charged with.
+    /// Airtime that those are charged with.
     pub unanswered_air: Duration,
     /// Frames sent, each attempt counted.
     pub frames: u64,
@@ -44,15 +45,15 @@ impl Airtime {
 /// An attempt: who held the air, from when to when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// Whose packets.
+    /// Port whose packets were sent.
     pub port: Port,
-    /// When it began.
+    /// Start of the attempt.
     pub from: Time,
-    /// When its last response ended, or when one would have.
+    /// End of its last response, or the time at which one would have ended.
     pub until: Time,
     /// Air that it is charged with, by the definition of `wifi::PlannedExchange`.
     pub charged: Duration,
-    /// What became of it.
+    /// Outcome of the attempt.
     pub held: Held,
     /// Frames in it.
     pub frames: u32,
@@ -60,7 +61,7 @@ pub struct Use {
     pub repeated: u32,
 }
 
-/// What became of an attempt.
+/// Outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Held {
     /// So many of its frames came.

@@ -8,14 +8,14 @@ use super::link::Link;
 use super::minstrel::Choice;
 use crate::node::Dropped;
 
-/// What a PPDU carries.
+/// Content of a PPDU: its frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Psdu {
     /// The numbers of its frames, in order.
     pub(super) numbers: Vec<u64>,
     /// Bytes.
     pub(super) bytes: u32,
-    /// How many have been sent before.
+    /// Number of its frames that have been sent before.
     pub(super) repeated: u32,
 }
 
@@ -74,7 +74,7 @@ impl Psdu {
         }
     }
 
-    /// What answers it.
+    /// Kind of response that it asks for.
     pub(super) fn response(&self, window: usize) -> Response {
         match (self.numbers.len(), window) {
             (1, _) => Response::Ack,

@@ -11,7 +11,7 @@ use super::exchange::Exchange;
 use super::ids::{LinkId, RadioId};
 use super::power::Control;
 
-/// Whoever contends: a category of a radio.
+/// Contender for the air: an access category of a radio.
 #[derive(Debug)]
 pub(super) struct Contender {
     pub(super) radio: RadioId,
@@ -19,11 +19,11 @@ pub(super) struct Contender {
     cw: u16,
     /// Slots of the backoff that are left, when the channel was last found idle.
     slots: u32,
-    /// When it began to want the air. `None`: nothing waits.
+    /// Time since which it has wanted the air. `None`: nothing waits.
     pub(super) wants_since: Option<Time>,
     /// Failures in a row.
     failures: u8,
-    /// What it does while it has the air.
+    /// Exchange that it carries out while it has the air.
     pub(super) exchange: Option<Exchange>,
     /// Frames without packets that it sends first.
     pub(super) control: VecDeque<Control>,
@@ -46,7 +46,8 @@ impl Contender {
         }
     }
 
-    /// When it may send if the channel stays idle, where the count of slots begins at `from`.
+    /// Time at which it may send if the channel stays idle, where the count of slots begins at
+    /// `from`.
     #[inline]
     pub(super) fn may_send_at(&self, from: Time, slot: Duration) -> Option<Time> {
         let wants = self.wants_since.filter(|_| self.exchange.is_none())?;

@@ -19,7 +19,7 @@ use crate::node::{Dequeued, Dropped, Queue};
 /// The queue in front of shared descriptors.
 pub(super) struct Front {
     queue: Box<dyn Queue>,
-    /// Whose packets are for an address: stations are told apart by it.
+    /// Port of the station for each address of a packet: stations are told apart by it.
     ports: BTreeMap<IpAddr, StationPort>,
     /// Descriptors in use.
     used: usize,

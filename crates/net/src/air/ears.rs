@@ -11,8 +11,8 @@ use parking_lot::{Mutex, MutexGuard};
 /// Records at most that nobody has taken; older ones are forgotten.
 const MAX_RECORDS: usize = 1 << 16;
 
-/// What a radio has heard and nobody has taken yet: a handle that may be cloned and passed to whoever
-/// runs on the radio's host.
+/// Records of what a radio has heard and nobody has taken yet: a handle that may be cloned and
+/// passed to whoever runs on the radio's host.
 #[derive(Clone, Debug, Default)]
 pub struct Ears(Arc<Mutex<VecDeque<Heard>>>);
 

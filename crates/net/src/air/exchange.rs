@@ -15,7 +15,7 @@ use super::reception::{Purpose, Transmission, chance};
 use super::scheduler::{Candidate, Pick};
 use crate::node::Dropped;
 
-/// What a frame is for.
+/// Purpose of a frame: the link whose packets it carries, or a frame without packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carries {
     /// Packets of a link.
@@ -29,7 +29,7 @@ pub(super) enum Carries {
     Beacon,
 }
 
-/// What a contender sends while it has the air.
+/// Frame exchange of a contender while it has the air.
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// The radio that it is for.
@@ -39,18 +39,18 @@ pub(super) struct Exchange {
     pub(super) tries: u8,
     pub(super) psdu: Psdu,
     pub(super) vector: Vector,
-    /// How that was chosen.
+    /// Choice of rate control that gave this vector.
     pub(super) choice: Choice,
     /// Its cost, which says what is sent.
     pub(super) cost: Cost,
     pub(super) started: Time,
     /// The first number of the sender's window.
     pub(super) window_start: u64,
-    /// What was sent last.
+    /// Purpose of the PPDU that was sent last.
     pub(super) purpose: Purpose,
-    /// Which of its frames came, in their order.
+    /// Reception of its frames, in their order: true of those that came.
     pub(super) came: Vec<bool>,
-    /// Whether another radio sent meanwhile.
+    /// True if another radio sent meanwhile.
     pub(super) has_collided: bool,
 }
 
@@ -146,7 +146,7 @@ impl Medium {
         }
     }
 
-    /// What a contender serves next. `None`: nothing waits.
+    /// Chooses the link that a contender serves next. `None`: nothing waits.
     fn pick(&mut self, contender: ContenderId) -> Option<Pick> {
         let radio = self.contenders[contender].radio;
         let waiting: Vec<LinkId> = self.contenders[contender]
@@ -181,7 +181,7 @@ impl Medium {
         Some(self.aps[ap].scheduler.pick(self.now, &candidates))
     }
 
-    /// What an aggregate is charged with beside its data.
+    /// Airtime that an aggregate is charged with beside its data.
     fn around(&self, vector: Vector, access: &Access) -> Duration {
         let response = Response::BlockAck64;
         let empty = Cost { vector, bytes: 0, is_protected: false, response };
@@ -193,7 +193,7 @@ impl Medium {
         !contender.control.is_empty() || contender.links.iter().any(|link| self.may_serve(*link))
     }
 
-    /// Whether a link has something for a receiver that is awake.
+    /// True if a link has something for a receiver that is awake.
     pub(super) fn may_serve(&self, link: LinkId) -> bool {
         let link = &self.links[link];
         let is_held = link.port.is_down() && self.radios[link.to].is_asleep;

@@ -27,7 +27,7 @@ impl Medium {
         self.radios[radio].hear(sent, what);
     }
 
-    /// What a radio makes out of a PPDU that is for another.
+    /// Part of a PPDU for another radio that a radio makes out.
     fn made_out(&mut self, radio: RadioId, sent: &Transmission, is_locked: bool) -> What {
         let sinr = self.sinr_of(radio, sent);
         let header = self.errors.header(&sent.vector, sinr);
@@ -42,8 +42,8 @@ impl Medium {
         what(sent, frames)
     }
 
-    /// Which frames of a PPDU came at the radio that it is for, empty if its header did not; `None` of other
-    /// radios and PPDUs.
+    /// Reception of each frame of a PPDU at the radio that it is for, empty if its header did not
+    /// come; `None` of other radios and PPDUs.
     fn received(&self, radio: RadioId, sent: &Transmission) -> Option<&[bool]> {
         let exchange = self.contenders[sent.contender].exchange.as_ref()?;
         let is_meant = sent.to == radio && sent.purpose == Purpose::Data;

@@ -41,7 +41,7 @@ ids! {
     pub(super) RadioId;
     /// An access category of a radio.
     pub(super) ContenderId;
-    /// What waits at one radio for another, in one category.
+    /// A link: the packets from one radio to another, in one category.
     pub(super) LinkId;
     /// A PPDU in the air.
     pub(super) TransmissionId;
@@ -67,7 +67,7 @@ impl StationPort {
         Self { station, direction: Direction::Up }
     }
 
-    /// Whether an access point sends these packets.
+    /// True if an access point sends these packets.
     pub(super) fn is_down(self) -> bool {
         self.direction == Direction::Down
     }
@@ -130,7 +130,7 @@ impl<I: Id, T> Table<I, T> {
         id
     }
 
-    /// How many there are.
+    /// Number of its entries.
     pub(super) fn len(&self) -> usize {
         self.parts.len()
     }

@@ -14,17 +14,17 @@ use super::medium::{Event, Medium};
 /// A transmitter that sends in bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct InterfererConfig {
-    /// How strong it is.
+    /// Power of the interferer.
     pub source: Source,
-    /// How long it sends.
+    /// Time for which it sends.
     pub on: Burst,
-    /// How long it is silent after that.
+    /// Time for which it is silent after that.
     pub off: Burst,
-    /// When it first sends.
+    /// Time at which it first sends.
     pub start: Duration,
 }
 
-/// How strong an interferer is at a radio.
+/// Power of an interferer at a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Source {
     /// With this power at every radio, dBm.
@@ -34,7 +34,7 @@ pub enum Source {
     At(Position, f64),
 }
 
-/// How long something takes: never less than a microsecond.
+/// Duration of a period of sending or of silence: never less than a microsecond.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Burst {
     /// Always so long.

@@ -15,14 +15,14 @@ use crate::node::{Dequeued, Dropped, Queue};
 
 /// Packets from a radio to another.
 pub(super) struct Link {
-    /// Who contends for it.
+    /// Contender that sends its packets.
     pub(super) contender: ContenderId,
     /// The radio that it leads to.
     pub(super) to: RadioId,
     /// The port whose packets these are.
     pub(super) port: StationPort,
     pub(super) rate_control: RateControl,
-    /// What it knows of its rates, where that is how they are chosen.
+    /// State of Minstrel, where that chooses its rates.
     pub(super) minstrel: Option<Minstrel>,
     /// The ideal rate at an SNR: that asked for last.
     pub(super) ideal: Cell<Option<(f64, Vector)>>,
@@ -34,15 +34,15 @@ pub(super) struct Link {
     held: usize,
     /// CoDel knows that it is slow.
     is_slow: bool,
-    /// What was taken out of the queue and did not fit any more.
+    /// Packet that was taken out of the queue and did not fit any more.
     next: Option<Box<Packet>>,
     pub(super) window: Window,
     pub(super) reorder: Reorder,
-    /// When a gap of it is looked at next.
+    /// Time at which a gap of it is looked at next.
     pub(super) gap_watched_until: Option<Time>,
 }
 
-/// What a link has to send, for a scheduler.
+/// Backlog of a link: packets that have no number yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Backlog {
     /// Packets waiting.
@@ -79,7 +79,7 @@ impl Link {
         }
     }
 
-    /// Whether there is anything to send.
+    /// True if there is anything to send.
     pub(super) fn has_traffic(&self) -> bool {
         self.next.is_some()
             || !self.window.is_empty()
@@ -87,7 +87,7 @@ impl Link {
             || self.handed.as_ref().is_some_and(|handed| !handed.is_empty())
     }
 
-    /// What waits and has no number yet.
+    /// Packets that wait and have no number yet.
     pub(super) fn backlog(&self) -> Backlog {
         let next = self.next.as_ref().map_or(0, |packet| packet.ip_bytes());
         Backlog {
@@ -124,7 +124,7 @@ impl Link {
         self.held -= packets;
     }
 
-    /// Whether frames go slowly from now on.
+    /// Sets whether frames go slowly from now on.
     pub(super) fn set_slow(&mut self, is_slow: bool) {
         if std::mem::replace(&mut self.is_slow, is_slow) != is_slow {
             self.queue.set_slow(is_slow);

@@ -26,7 +26,7 @@ use crate::direction::Direction;
 use crate::meter::{LinkStats, Meter};
 use crate::node::{Counters, Dropped, Port};
 
-/// What happens at a time that is known beforehand.
+/// Event of the air at a time that is known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// A transmission ends.
@@ -68,13 +68,13 @@ pub(super) struct Station {
     pub(super) radio: RadioId,
     pub(super) ap: ApId,
     pub(super) config: StationConfig,
-    /// When it last sent or received, or was about to.
+    /// Time at which it last sent or received, or was about to.
     pub(super) active_at: Time,
     /// It is looked at when it may have been silent for long enough.
     pub(super) is_watched: bool,
 }
 
-/// What is kept of the packets of a port.
+/// State of the packets of a port: counts, airtime and links.
 #[derive(Default)]
 pub(super) struct Way {
     pub(super) counters: Counters,
@@ -104,13 +104,13 @@ pub(super) struct Medium {
     sequence: u64,
     pub(super) now: Time,
     pub(super) rng: Rng,
-    /// What monitors hear is drawn apart, so that listening changes nothing.
+    /// Random numbers for what monitors hear: drawn apart, so that listening changes nothing.
     pub(super) ears_rng: Rng,
     pub(super) seed: Seed,
     pub(super) monitor: Option<Monitor>,
     /// Packets that have crossed the air.
     ready: VecDeque<(StationPort, Box<Packet>)>,
-    /// When the next contender may send; to be asked anew after every change.
+    /// Time at which the next contender may send; to be computed anew after every change.
     next_access: Option<Time>,
     pub(super) uses: Option<Vec<Use>>,
     pub(super) scratch: Vec<Box<Packet>>,
@@ -375,7 +375,7 @@ impl Medium {
         self.events.push(Reverse((at, self.sequence, event)));
     }
 
-    /// When a contender may send, if the channel stays as it is.
+    /// Time at which a contender may send, if the channel stays as it is.
     fn access_of(&self, contender: &Contender) -> Option<Time> {
         contender.wants_since?;
         let radio = &self.radios[contender.radio];

@@ -21,9 +21,9 @@ use airlane_base::{Rng, Seed, Time};
 use airlane_wifi::{Access, PlannedExchange, Response, Timing, Vector, mac};
 use rand::RngExt;
 
-/// How often rates are ranked.
+/// Interval at which rates are ranked.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// What the last interval counts in the average.
+/// Weight of the last interval in the moving average.
 const NEW: f64 = 0.25;
 /// Rates that come more seldom bring nothing.
 const MIN_PROBABILITY: f64 = 0.1;
@@ -36,11 +36,11 @@ const TRIES: u8 = 2;
 /// An IP packet as rates are compared with.
 const IP_BYTES: u32 = 1_500;
 
-/// What is known of a rate.
+/// Statistics of a rate.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     vector: Vector,
-    /// How likely a frame comes; `None`: never tried.
+    /// Probability that a frame comes; `None`: never tried.
     p: Option<f64>,
     /// Since the last ranking.
     sent: u32,
@@ -72,7 +72,7 @@ pub(super) struct Minstrel {
     rng: Rng,
 }
 
-/// How an attempt is made.
+/// Choice of the rate for an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) vector: Vector,
@@ -122,7 +122,7 @@ impl Minstrel {
         self.rates[self.best].vector
     }
 
-    /// How the next attempt is made.
+    /// Chooses the rate of the next attempt.
     pub(super) fn choose(&mut self, now: Time) -> Choice {
         if now >= self.rank_at {
             self.rank();
@@ -143,7 +143,7 @@ impl Minstrel {
         Choice { vector: self.rates[rate].vector, is_sample: false }
     }
 
-    /// What came of an attempt: so many frames sent and come.
+    /// Records the result of an attempt: so many frames sent and come.
     pub(super) fn report(&mut self, choice: &Choice, sent: u32, came: u32) {
         if let Some(rate) = self.rates.iter_mut().find(|rate| rate.vector == choice.vector) {
             rate.sent = rate.sent.saturating_add(sent);
@@ -156,7 +156,7 @@ impl Minstrel {
         }
     }
 
-    /// Which rate to find out about.
+    /// Chooses a rate to sample.
     fn sample(&mut self) -> Option<usize> {
         let above = self.rates.len() - 1 - self.best;
         let rate = match self.samples % 6 {

@@ -109,7 +109,7 @@ impl Air {
         self.medium().addresses(station)
     }
 
-    /// What the radio of a station hears from now on. Each call makes ears of their own.
+    /// Record of all that the radio of a station hears from now on. Each call makes a new one.
     pub fn listen(&self, station: StationId) -> Ears {
         self.medium().listen(station)
     }
@@ -125,12 +125,12 @@ impl Air {
         self.medium().beacons(ap)
     }
 
-    /// What the air was used for until now, by port.
+    /// Airtime that was used until now, by port.
     pub fn airtime(&self) -> Vec<Airtime> {
         self.medium().airtime()
     }
 
-    /// What the air was used for until now by the packets of a port; nothing if no station has it.
+    /// Airtime that the packets of a port have used until now; zero if no station has it.
     pub fn airtime_of(&self, port: Port) -> Airtime {
         self.medium().airtime_of(port)
     }
@@ -140,7 +140,7 @@ impl Air {
         self.medium().keep_uses();
     }
 
-    /// Who held the air when, since this was asked last.
+    /// Attempts since this was called last: the port that held the air, from when to when.
     pub fn take_uses(&self) -> Vec<Use> {
         self.medium().take_uses()
     }

@@ -107,7 +107,7 @@ impl Medium {
         self.contenders[contender].wants_since = self.has_traffic(contender).then_some(self.now);
     }
 
-    /// Whether a station sleeps and its access point has something for it.
+    /// True if a station sleeps and its access point has something for it.
     fn is_waited_for(&self, station: StationId) -> bool {
         let radio = &self.radios[self.stations[station].radio];
         radio.is_asleep && !radio.is_gone && self.has_backlog(StationPort::down(station))

@@ -19,12 +19,12 @@ impl Medium {
         vector.rate()
     }
 
-    /// How to send for the most goodput.
+    /// Vector with the highest goodput at an SNR.
     fn best(&self, ap: &ApConfig, snr_db: f64) -> Vector {
         self.errors.best(&most(ap), snr_db, 1_500)
     }
 
-    /// How a link makes its next attempt.
+    /// Chooses the rate of a link's next attempt.
     pub(super) fn choose(&mut self, link: LinkId) -> Choice {
         match &mut self.links[link].minstrel {
             Some(minstrel) => minstrel.choose(self.now),
@@ -32,7 +32,7 @@ impl Medium {
         }
     }
 
-    /// How a link would send now: what it finds best.
+    /// Vector with which a link would send now: that which it finds best.
     pub(super) fn vector(&self, link: LinkId) -> Vector {
         let link = &self.links[link];
         let ap = &self.aps[self.stations[link.port.station].ap].config;

@@ -24,13 +24,13 @@ pub(super) struct Radio {
     idle_since: Time,
     /// Until when others have said that they need the air.
     nav: Time,
-    /// What it heard last it could not make out: it waits longer (EIFS).
+    /// True if it could not make out what it heard last: it waits longer (EIFS).
     is_unsure: bool,
     /// The transmission that it receives.
     locked: Option<TransmissionId>,
     /// Those who listen to it.
     pub(super) ears: Vec<Ears>,
-    /// What others than 802.11 send, here, mW.
+    /// Power that others than 802.11 send, at this radio, mW.
     pub(super) foreign: f64,
     /// It sleeps, as its access point knows.
     pub(super) is_asleep: bool,
@@ -38,7 +38,7 @@ pub(super) struct Radio {
     pub(super) is_gone: bool,
 }
 
-/// What a PPDU is for.
+/// Purpose of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Rts,
@@ -97,7 +97,7 @@ impl Radio {
         self.ears.iter().for_each(|ears| ears.hear(heard.clone()));
     }
 
-    /// Whether it finds the channel idle, but for what it was told.
+    /// True if it finds the channel idle, its NAV not counted.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         !self.sending && !self.is_engaged && self.sensed == 0
@@ -135,7 +135,7 @@ impl Transmission {
         }
     }
 
-    /// Whether interference is the same all along.
+    /// True if interference is the same all along.
     pub(super) fn is_undisturbed(&self) -> bool {
         self.interference.len() == 1
     }
@@ -151,7 +151,7 @@ impl Transmission {
 }
 
 impl Medium {
-    /// How much longer than AIFS a radio waits.
+    /// Time that a radio waits beyond AIFS.
     pub(super) fn eifs(&self, radio: &Radio) -> std::time::Duration {
         match radio.is_unsure {
             true => self.timing.sifs + Vector::ofdm(0).duration(mac::ACK),
@@ -281,7 +281,7 @@ impl Medium {
         }
     }
 
-    /// What a radio that is not meant learns from a PPDU.
+    /// Updates a radio by a PPDU that is for another: its NAV, and whether EIFS follows.
     fn overhear(&mut self, radio: RadioId, sent: &Transmission) {
         let sinr = self.sinr_of(radio, sent);
         let is_clear = self.errors.success(&sent.vector, sinr, mac::DATA.min(sent.bytes)) >= 0.5;
@@ -306,7 +306,7 @@ impl Medium {
         self.aps[self.radios[sent.from].ap].config.width
     }
 
-    /// Whether a control frame comes at the radio that it is for.
+    /// Draws whether a control frame comes at the radio that it is for.
     pub(super) fn control_comes(&mut self, sent: &Transmission) -> bool {
         let p = self.success_between(sent, (sent.start, sent.end), |errors, sinr| {
             errors.success(&sent.vector, sinr, sent.bytes)
@@ -314,7 +314,7 @@ impl Medium {
         chance(p, &mut self.rng)
     }
 
-    /// Whether the header of a PPDU comes at the radio that it is for.
+    /// Draws whether the header of a PPDU comes at the radio that it is for.
     pub(super) fn header_comes(&mut self, sent: &Transmission) -> bool {
         let until = sent.start + sent.vector.preamble();
         let p = self.success_between(sent, (sent.start, until), |errors, sinr| {
@@ -323,7 +323,7 @@ impl Medium {
         chance(p, &mut self.rng)
     }
 
-    /// How likely a part of the PSDU comes, `at` bytes from its beginning.
+    /// Probability that a part of the PSDU comes, `at` bytes from its beginning.
     pub(super) fn part_success(&self, sent: &Transmission, at: u32, bytes: u32) -> f64 {
         let body = sent.end - sent.start - sent.vector.preamble();
         let time = |bytes: u32| {
@@ -363,7 +363,7 @@ impl Medium {
     }
 }
 
-/// Whether something of a probability happens. What is certain draws nothing.
+/// Draws whether an event of probability `p` happens. What is certain draws nothing.
 pub(super) fn chance(p: f64, rng: &mut airlane_base::Rng) -> bool {
     if p >= 1.0 - 1e-12 {
         return true;

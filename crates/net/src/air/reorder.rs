@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use airlane_base::{Packet, Time};
 
-/// How long a gap is waited for.
+/// Longest time that a gap is waited for.
 pub(super) const TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Frames that came before others which are still missing.
@@ -19,7 +19,7 @@ pub(super) struct Reorder {
 }
 
 impl Reorder {
-    /// When to give up the gap in front of what waits.
+    /// Time at which to give up the gap in front of what waits.
     pub(super) fn deadline(&self) -> Option<Time> {
         (!self.waiting.is_empty()).then(|| self.since + TIMEOUT)
     }

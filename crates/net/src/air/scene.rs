@@ -11,24 +11,24 @@ use super::channel::Powers;
 use super::config::{ApConfig, ChannelConfig, Motion, Signal};
 use super::ids::{RadioId, Table};
 
-/// How old powers may be when an exchange begins.
+/// Greatest age of powers when an exchange begins.
 const FRESH: Duration = Duration::from_millis(10);
 
 /// A radio of the scene.
 #[derive(Debug)]
 struct Stand {
-    /// Where it is; `None`: only SNRs are known.
+    /// Position and motion; `None`: only SNRs are known.
     mobility: Option<Mobility>,
-    /// What it sends with, dBm.
+    /// Transmit power, dBm.
     power_dbm: f64,
     /// The radio of its access point, and the SNR of what that sends here; `None` of access points.
     quality: Option<(RadioId, Quality)>,
-    /// What it sends with more than its access point, dB.
+    /// Transmit power beyond that of its access point, dB.
     up_db: f64,
     /// SNR between it and those of whom nothing else is known, dB.
     others_db: f64,
     width: Width,
-    /// Whether anything of it changes.
+    /// True if nothing of it changes.
     is_steady: bool,
     is_gone: bool,
     refreshed: Time,
@@ -150,12 +150,12 @@ impl Scene {
         powers.silence(radio);
     }
 
-    /// Where a radio is.
+    /// Position of a radio; `None` if it is not known.
     pub(super) fn position(&mut self, radio: RadioId, now: Time) -> Option<Position> {
         self.stands[radio].mobility.as_mut().map(|mobility| mobility.position(now))
     }
 
-    /// What two places that far apart lose of a signal, dB.
+    /// Path loss between two positions, dB.
     pub(super) fn loss_db(&self, from: Position, to: Position, now: Time) -> f64 {
         self.common.loss_db(from, to, now)
     }

@@ -9,7 +9,7 @@ use airlane_base::Packet;
 pub(super) struct Mpdu {
     /// Its packets, until the receiver has them.
     pub(super) packets: Vec<Box<Packet>>,
-    /// How many they were.
+    /// Number of its packets, also once they are gone.
     pub(super) count: usize,
     /// Bytes of the frame.
     pub(super) bytes: u32,
@@ -37,12 +37,12 @@ impl Window {
         self.start
     }
 
-    /// Whether nothing waits for an acknowledgement.
+    /// True if nothing waits for an acknowledgement.
     pub(super) fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// Whether another frame may have a number.
+    /// True if another frame may have a number.
     pub(super) fn has_room(&self) -> bool {
         self.frames.len() < self.size
     }

@@ -53,7 +53,7 @@ pub struct PeriodicLoss {
     pub first: u64,
 }
 
-/// What decides.
+/// Law by which packets are lost.
 #[derive(Debug)]
 enum Law {
     Random { chain: GilbertElliott, bad: bool, rng: Rng },

@@ -14,7 +14,7 @@ pub use loss::{GilbertElliott, Loss, PeriodicLoss};
 
 use crate::node::Node;
 
-/// How much time jitter adds to each packet, independently.
+/// Law of the time that jitter adds to each packet, independently.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JitterLaw {
     /// Evenly between zero and the maximum.
@@ -44,9 +44,9 @@ pub enum Impairment {
     Delay(Duration),
     /// A random time for each packet.
     Jitter {
-        /// How it is distributed.
+        /// Distribution of the time.
         law: JitterLaw,
-        /// Whether a packet may overtake another.
+        /// True if a packet may overtake another.
         reorder: bool,
     },
     /// Loses each packet with this probability.

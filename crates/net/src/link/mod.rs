@@ -23,7 +23,8 @@ pub use trace_link::TraceLink;
 
 use crate::node::{Node, Queue};
 
-/// When a link asks its queue again that answered [`Dequeued::NotBefore`](crate::node::Dequeued).
+/// Time at which a link asks its queue again that answered
+/// [`Dequeued::NotBefore`](crate::node::Dequeued).
 ///
 /// # Panics
 /// If the queue broke its contract: a time that has passed would have the link ask for ever.
@@ -32,7 +33,7 @@ fn later(now: Time, at: Time) -> Time {
     at
 }
 
-/// What a link can carry over time.
+/// Capacity of a link over time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Supply {
     /// Always the same rate.
@@ -70,8 +71,8 @@ impl Supply {
         }
     }
 
-    /// When the link with this supply begins to serve each of endless packets of so many IP bytes, which
-    /// wait from `from` on, in a world that starts at `offset` of it.
+    /// Times at which the link with this supply begins to serve each of endless packets of so many
+    /// IP bytes, which wait from `from` on, in a world that starts at `offset` of it.
     pub fn services(&self, offset: Duration, from: Time, bytes: u32) -> Services {
         Services::new(self, offset, from, bytes)
     }

@@ -44,7 +44,7 @@ impl Opportunities {
         Ok(Self { millis })
     }
 
-    /// How many there are in a period.
+    /// Number of opportunities in a period.
     pub fn count(&self) -> usize {
         self.millis.len()
     }
@@ -64,7 +64,7 @@ impl Opportunities {
         Rate::of(self.millis.len() as u64 * u64::from(OPPORTUNITY_BYTES), self.period())
     }
 
-    /// How many there are in [0, `t`) of the endless repetition.
+    /// Number of opportunities in [0, `t`) of the endless repetition.
     pub fn count_before(&self, t: Duration) -> u64 {
         let ms = t.as_nanos().div_ceil(1_000_000).min(u128::from(u64::MAX)) as u64;
         let (cycles, ms) = (ms / self.period_ms(), ms % self.period_ms());
@@ -87,7 +87,7 @@ impl Opportunities {
 /// The next opportunity, moving forward only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpportunityCursor {
-    /// Where in the trace the world starts, in nanoseconds.
+    /// Position in the trace at which the world starts, in nanoseconds.
     offset: u64,
     /// Start of the current repetition, in milliseconds.
     base_ms: u64,
@@ -109,7 +109,7 @@ impl OpportunityCursor {
         count as f64 * f64::from(OPPORTUNITY_BYTES)
     }
 
-    /// When it is.
+    /// Time of the opportunity.
     #[inline]
     pub(super) fn time(&self, of: &Opportunities) -> Time {
         let ms = self.base_ms + u64::from(of.millis[self.index]);

@@ -122,7 +122,7 @@ impl RateProfile {
 #[derive(Clone, Debug)]
 pub(crate) struct ProfileCursor {
     profile: Arc<RateProfile>,
-    /// Where in the profile the world starts, in nanoseconds.
+    /// Position in the profile at which the world starts, in nanoseconds.
     offset: u64,
     /// Start of the current repetition.
     base: u64,
@@ -142,7 +142,7 @@ impl ProfileCursor {
         self.profile.bytes_until(now.since_start() + offset) - self.profile.bytes_until(offset)
     }
 
-    /// When the current piece ends; `u64::MAX` if never.
+    /// End of the current piece; `u64::MAX` if it has none.
     #[inline]
     fn end(&self) -> u64 {
         match self.profile.starts.get(self.piece + 1) {
@@ -171,7 +171,7 @@ impl ProfileCursor {
         }
     }
 
-    /// When the last of `bytes` leaves if the first begins at `start`, rounded up to the
+    /// Time at which the last of `bytes` leaves if the first begins at `start`, rounded up to the
     /// nanosecond; far in the future if the capacity ends before.
     #[inline]
     pub(crate) fn serve(&mut self, start: Time, bytes: u32) -> Time {

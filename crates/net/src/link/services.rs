@@ -9,8 +9,8 @@ use super::opportunities::{OPPORTUNITY_BYTES, Opportunities, OpportunityCursor};
 use super::profile::ProfileCursor;
 use super::{RateProfile, Supply};
 
-/// When the service of each of endless packets of one size begins: to the nanosecond as the link with
-/// that supply has it, while its queue is never empty. It ends with the capacity.
+/// Times at which the service of each of endless packets of one size begins: to the nanosecond as
+/// the link with that supply has it, while its queue is never empty. It ends with the capacity.
 #[derive(Clone, Debug)]
 pub struct Services {
     link: Link,

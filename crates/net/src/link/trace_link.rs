@@ -42,7 +42,7 @@ impl<B: Backlog> TraceLink<B> {
         }
     }
 
-    /// Whether nothing is there that the next opportunity could carry.
+    /// True if nothing is there that the next opportunity could carry.
     fn is_idle(&self) -> bool {
         self.partial.is_none() && self.backlog.is_idle()
     }

@@ -43,9 +43,9 @@ pub enum Step {
 /// A packet that reached its host.
 #[derive(Debug)]
 pub struct Delivered {
-    /// When: the event's own time, also if the network was polled late.
+    /// Time of the event itself, also if the network was polled late.
     pub at: Time,
-    /// Whose address it came to.
+    /// Host whose address it came to.
     pub host: HostId,
     /// The packet.
     pub packet: Box<Packet>,
@@ -93,7 +93,7 @@ struct Travelling {
     packet: Box<Packet>,
 }
 
-/// Who has an event: a node that wants to be polled, or a lane with a packet about to leave it.
+/// Owner of an event: a node that wants to be polled, or a lane with a packet about to leave it.
 #[derive(Clone, Copy)]
 enum Actor {
     Node(u32),
@@ -163,17 +163,17 @@ impl Network {
         address
     }
 
-    /// When the last event happened: nothing may be sent before.
+    /// Time of the last event: nothing may be sent before.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// How many hosts there are; they are numbered from 0.
+    /// Number of hosts; they are numbered from 0.
     pub fn host_count(&self) -> usize {
         self.hosts.len()
     }
 
-    /// How many nodes there are; they are numbered from 0.
+    /// Number of nodes; they are numbered from 0.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
@@ -276,7 +276,7 @@ impl Network {
         self.nodes.iter().position(|s| s.name == name).map(|i| NodeId(i as u32))
     }
 
-    /// What went through a port of a node.
+    /// Counters of a port of a node.
     ///
     /// # Panics
     /// If the node is not of this network.
@@ -284,7 +284,7 @@ impl Network {
         self.nodes[node.0 as usize].node.counters(port)
     }
 
-    /// What a link measured of a port from the start until `now`; `None` for nodes that are no
+    /// Statistics of a link for a port, from the start until `now`; `None` for nodes that are no
     /// links.
     ///
     /// # Panics
@@ -306,7 +306,7 @@ impl Network {
         legs.iter().filter_map(node).collect()
     }
 
-    /// What went through the network as a whole: sent, delivered, dropped anywhere, on the way.
+    /// Counters of the network as a whole: sent, delivered, dropped anywhere, on the way.
     pub fn counters(&self) -> Counters {
         let on_the_way = self.lanes.iter().flat_map(|l| &l.travelling).map(|t| &t.packet);
         let waiting = on_the_way.chain(self.ready.iter().map(|d| &d.packet));
@@ -328,7 +328,7 @@ impl Network {
         Counters { held, ..self.counters }
     }
 
-    /// Whether every node, and the network as a whole, conserves packets and bytes; names the
+    /// Checks that every node, and the network as a whole, conserves packets and bytes; names the
     /// first that does not.
     ///
     /// # Errors
@@ -341,7 +341,7 @@ impl Network {
         }
     }
 
-    /// What went through every port of every node, with the node's name.
+    /// Counters of every port of every node, with the node's name.
     fn ports(&self) -> impl Iterator<Item = (&str, Counters)> {
         self.nodes.iter().flat_map(|slot| {
             let each = (0..slot.node.ports()).map(Port);

@@ -7,7 +7,7 @@ use airlane_base::{DropReason, Fnv64, Packet, Time};
 use super::{HostId, NodeId};
 use crate::node::Port;
 
-/// Where in a network something happened.
+/// Place in a network: a host or a port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hop {
     /// At a host: where packets start and end.
@@ -28,7 +28,7 @@ impl Hop {
     }
 }
 
-/// What happened to a packet at a hop.
+/// Event of a packet at a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Its host sent it.
@@ -60,11 +60,11 @@ impl Fate {
 /// Something that happened to a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// When.
+    /// Time of the event.
     pub at: Time,
-    /// Where.
+    /// Place of the event.
     pub hop: Hop,
-    /// What.
+    /// Kind of the event.
     pub fate: Fate,
     /// The packet. A node that marks ECN has done so when the packet leaves it.
     pub packet: &'a Packet,

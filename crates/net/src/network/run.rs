@@ -35,7 +35,7 @@ impl Network {
         }
     }
 
-    /// When something happens next: poll then. `None` while no packet is on its way.
+    /// Time of the next event: poll then. `None` while no packet is on its way.
     pub fn next_event(&self) -> Option<Time> {
         match self.ready.front() {
             Some(d) => Some(d.at),

@@ -40,7 +40,7 @@ impl Default for AbcConfig {
 /// Accelerates that may be saved up: none that packets marked upstream left unused come at once.
 const TOKEN_LIMIT: f64 = 10.0;
 
-/// What had gone through the link by a time, in IP bytes.
+/// Capacity and service of the link until a time, in IP bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     at: Time,

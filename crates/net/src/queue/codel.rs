@@ -27,9 +27,9 @@ impl Default for CodelConfig {
 }
 
 impl CodelConfig {
-    /// What lets as much stand as slow radios need, with what this lets stand at least: 50 ms for 300 ms,
-    /// mac80211's for stations of which it expects less than 12 Mbit/s (Hoiland-Jorgensen et al., USENIX ATC
-    /// 2017, section 3.1.1).
+    /// Parameters that let as much stand as slow radios need, and at least as much as these: 50 ms
+    /// for 300 ms, mac80211's for stations of which it expects less than 12 Mbit/s
+    /// (Hoiland-Jorgensen et al., USENIX ATC 2017, section 3.1.1).
     #[must_use]
     pub fn slow(self) -> Self {
         Self {
@@ -74,14 +74,15 @@ impl Fifo {
 /// The state of the control law (section 5.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ControlLaw {
-    /// When the delay will have stood above the target for an interval; `None` while it is below.
+    /// Time at which the delay will have stood above the target for an interval; `None` while it is
+    /// below.
     first_above: Option<Time>,
     /// Drops so far in this state of dropping, and in the one before.
     count: u32,
     last_count: u32,
     /// The next drop, in the state of dropping.
     drop_next: Option<Time>,
-    /// When that state ended.
+    /// Time at which that state ended.
     left: Option<Time>,
 }
 

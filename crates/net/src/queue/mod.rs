@@ -24,7 +24,7 @@ pub use priority_drop::PriorityDrop;
 
 use crate::node::Queue;
 
-/// How much a queue holds, resolved to what it can count.
+/// Limit of a queue, resolved to what it can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capacity {
     /// At most so many packets.
@@ -36,7 +36,7 @@ pub enum Capacity {
 }
 
 impl Capacity {
-    /// Whether a queue of so many packets and IP bytes would be over it.
+    /// True if a queue of so many packets and IP bytes would be over it.
     #[inline]
     pub fn exceeded_by(self, packets: usize, bytes: u64) -> bool {
         match self {
@@ -47,7 +47,7 @@ impl Capacity {
     }
 }
 
-/// How much a queue holds, as a scenario says it.
+/// Limit of a queue, as a scenario says it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// At most so many packets.

@@ -14,7 +14,7 @@ use rand::RngExt;
 use crate::node::{Dequeued, Dropped, Queue};
 use crate::queue::Capacity;
 
-/// How PIE learns the current queueing delay.
+/// Method by which PIE estimates the current queueing delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// The time that the packet dequeued last spent in the queue; zero while the queue is empty.
@@ -39,7 +39,7 @@ pub struct PieConfig {
     pub beta_per_s: f64,
     /// MEAN_PKTSIZE in IP bytes: a queue of at most two of these is never dropped from at random.
     pub mean_packet_bytes: u64,
-    /// How the delay is measured.
+    /// Method by which the delay is estimated.
     pub latency: Latency,
     /// Marks ECN-capable packets instead of dropping them while the probability is under 10 %.
     pub ecn: bool,
@@ -119,8 +119,8 @@ pub struct Pie {
     probability: f64,
     accumulated: f64,
     burst_left: Duration,
-    /// When the probability is computed next. Updates happen when the first event after them
-    /// asks: between two events nothing that they depend on changes.
+    /// Time at which the probability is computed next. Updates happen when the first event after
+    /// them asks: between two events nothing that they depend on changes.
     next_update: Time,
     /// Queueing delay at the last update.
     delay_before: Duration,
@@ -201,7 +201,7 @@ impl Pie {
         self.next_update += self.config.t_update;
     }
 
-    /// Whether the controller gives up an arrival (section 4.1).
+    /// True if the controller gives up an arrival (section 4.1).
     fn chooses(&mut self) -> bool {
         if !self.burst_left.is_zero() {
             return false;

@@ -17,7 +17,7 @@ type Stream = (u64, u16);
 /// A message that waits in part or whole.
 type Message = (Stream, u32);
 
-/// What waits.
+/// Packet that waits, with its message.
 #[derive(Debug)]
 struct Waiting {
     packet: Box<Packet>,

@@ -5,8 +5,8 @@ use airlane_base::{InputError, Rate};
 use super::{LATEST_S, MAX_BPS, TraceOptions, cut, lines, number, profile_of};
 use crate::link::RateProfile;
 
-/// What the names of columns with times begin with, and seconds of what they may end in. A plain `time` is
-/// in seconds.
+/// Beginnings of the names of columns with times, and the seconds of the units that these may end
+/// in. A plain `time` is in seconds.
 const TIMES: [&str; 7] = ["time", "t", "timestamp", "ts", "elapsed", "epoch", "unix_time"];
 const TIME_UNITS: [(&str, f64); 10] = [
     ("s", 1.0),
@@ -21,7 +21,7 @@ const TIME_UNITS: [(&str, f64); 10] = [
     ("nsec", 1e-9),
 ];
 
-/// What a column says of the time.
+/// Meaning of a column of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum TimeColumn {
     /// Times in units of so many seconds.
@@ -30,7 +30,7 @@ enum TimeColumn {
     Unknown,
 }
 
-/// What a column says of the time, by its name; `None` if it says nothing of it.
+/// Meaning of a column of times, by its name; `None` if it is none.
 fn time(column: &str) -> Option<TimeColumn> {
     let name = column.to_ascii_lowercase().replace([' ', '-', '(', ')', '[', ']'], "_");
     let name = name.trim_matches('_');

@@ -9,8 +9,8 @@ use super::synthetic::{Component, Memory, STEP};
 use super::{MAX_S, Trace};
 use crate::link::{RateProfile, Supply};
 
-/// How long fading remembers: what a person covers in it at walking pace, 0.14 m, is a few wavelengths
-/// of a mid-band 5G cell.
+/// Time constant of fading, seconds: a person covers 0.14 m in it at walking pace, a few
+/// wavelengths of a mid-band 5G cell.
 pub const FADING_S: f64 = 0.1;
 /// A second's steps.
 const STEPS: usize = 50;

@@ -11,7 +11,7 @@ const FIELDS: usize = 9;
 /// IP bytes over payload in a full packet of TCP with timestamps: reports are of payload.
 const IP_OVER_PAYLOAD: f64 = 1500.0 / 1448.0;
 
-/// Whether the first row of data, behind a header if there is one, is one of a report.
+/// True if the first row of data, behind a header if there is one, is one of a report.
 pub(super) fn is_report(text: &str) -> bool {
     lines(text).take(2).any(|(_, row)| interval(row).is_some())
 }

@@ -36,7 +36,7 @@ use crate::link::{OPPORTUNITY_BYTES, RateProfile, Supply};
 /// More than any trace: what unpacks to more is refused.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// What to take from a file that holds more than one series.
+/// Options for reading a trace: the part to take from a file that holds more than one series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceOptions {
     /// The column: its name in CSV, its number from 1 in text. Default: the first that is known
@@ -54,7 +54,7 @@ pub struct Trace {
     supply: Supply,
 }
 
-/// What a trace is like.
+/// Statistics of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceStats {
     /// Its length, after which it repeats.
@@ -116,7 +116,7 @@ impl Trace {
         &self.name
     }
 
-    /// What a link can carry by it.
+    /// Capacity of a link by it.
     pub fn supply(&self) -> Supply {
         self.supply.clone()
     }
@@ -127,7 +127,7 @@ impl Trace {
         self.supply.period().unwrap_or_default()
     }
 
-    /// What it is like.
+    /// Statistics of it.
     pub fn stats(&self) -> TraceStats {
         let length = self.length();
         let mean = self.supply.mean();

@@ -8,7 +8,8 @@ use airlane_base::{InputError, Rate};
 use super::Trace;
 use crate::link::{OPPORTUNITY_BYTES, Opportunities, RateProfile, Supply};
 
-/// How far the mean may be from what was asked for, because rates are whole bits per second.
+/// Greatest relative difference between the mean and what was asked for, because rates are whole
+/// bits per second.
 const TOLERANCE: f64 = 1e-3;
 
 impl Trace {

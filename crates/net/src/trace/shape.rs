@@ -24,7 +24,7 @@ const BINS_PER_SECOND: usize = 10;
 /// there are none) is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shape {
-    /// How many traces.
+    /// Number of traces.
     pub traces: usize,
     /// Their length together.
     pub length: Duration,
@@ -41,7 +41,7 @@ pub struct Shape {
     pub autocorrelation: [f64; LAGS.len()],
     /// Share of bins in an outage.
     pub outage_share: f64,
-    /// How many outages: runs of such bins, cut at the ends of a trace.
+    /// Number of outages: runs of such bins, cut at the ends of a trace.
     pub outages: usize,
     /// Median length of an outage.
     pub outage_median: Duration,

@@ -28,11 +28,11 @@ pub struct Plan {
     pub scenario: Scenario,
     /// The cases, in order.
     pub cases: Vec<Case>,
-    /// What the cases draw, by workload.
+    /// Draws of the cases, by workload.
     pub draws: AllDraws,
 }
 
-/// What has been read for plans, each file once, and how traces are used.
+/// Content that has been read for plans, each file once, and the use of traces.
 #[derive(Debug)]
 pub struct Sources {
     usage: TraceUse,
@@ -40,7 +40,7 @@ pub struct Sources {
     traces: BTreeMap<(PathBuf, Option<String>), Trace>,
     /// The traces of the command line that took a capacity's place.
     used: BTreeSet<String>,
-    /// What workloads keep.
+    /// Data that workloads keep, one value of each type.
     kept: Vec<Box<dyn Any>>,
 }
 
@@ -50,7 +50,7 @@ impl Sources {
         Self { usage, traces: BTreeMap::new(), used: BTreeSet::new(), kept: Vec::new() }
     }
 
-    /// What a workload keeps here between plans; at first its default.
+    /// Data of type `T` that a workload keeps here between plans; at first its default.
     pub fn kept<T: Any + Default>(&mut self) -> &mut T {
         let place = match self.kept.iter().position(|kept| kept.is::<T>()) {
             Some(place) => place,
@@ -98,7 +98,7 @@ pub struct Case {
     pub draw: usize,
     /// The traces of the capacities that are traces, by the number of the access and direction.
     pub traces: BTreeMap<DirectionKey, Trace>,
-    /// Where in these the run starts, of those for which that is fixed.
+    /// Positions in these traces at which the run starts, for those with a fixed start.
     pub offsets: BTreeMap<DirectionKey, Duration>,
     /// The window of the recordings that claims are measured on, if these are recorded.
     pub window: Option<Window>,
@@ -107,7 +107,7 @@ pub struct Case {
 /// A direction of an access: the access's number in the scenario, and which way.
 pub type DirectionKey = (usize, Direction);
 
-/// How the traces of a folder are used.
+/// Use of the traces of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceUse {
     /// Every case on each of them.
@@ -172,7 +172,7 @@ impl Plan {
         })
     }
 
-    /// What a run is, for people: `four-viewers, minerva, case 1, seed 3`.
+    /// Label of a run for people: `four-viewers, minerva, case 1, seed 3`.
     pub fn label(&self, run: RunKey) -> String {
         format!(
             "{}, {}, case {}, seed {}",

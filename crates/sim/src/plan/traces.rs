@@ -68,7 +68,7 @@ impl fmt::Display for GivenTrace {
 /// Traces of the command line, by the number of the access: one, or of claims several.
 pub(super) type Given<'a> = BTreeMap<usize, Vec<&'a GivenTrace>>;
 
-/// Which access each trace of the command line is for.
+/// Assigns each trace of the command line to its access.
 pub(super) fn given<'a>(
     scenario: &Scenario,
     traces: &'a [GivenTrace],

@@ -22,7 +22,7 @@ pub struct Window {
 pub(super) struct WindowPlace {
     pub(super) file: usize,
     pub(super) number: u64,
-    /// Where it begins; `None` where every run begins at random.
+    /// Start of the window in the recording; `None` where every run begins at random.
     pub(super) offset: Option<Duration>,
 }
 

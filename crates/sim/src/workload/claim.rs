@@ -19,14 +19,14 @@ use crate::world::{AirOutput, DirectionOutput};
 /// measured is NaN.
 pub type ByMetric = BTreeMap<String, Vec<Vec<f64>>>;
 
-/// What is kept of a run for claims.
+/// Data of a run that is kept for claims.
 #[derive(Debug)]
 pub struct ClaimRun {
     /// Its result.
     pub result: RunResult,
-    /// What workloads keep of it beside, in the order of the registry.
+    /// Further metrics that workloads keep of it, in the order of the registry.
     pub kept: AllCachedMetrics,
-    /// What happened over time, of the runs that a page draws.
+    /// Course of the run over time, for runs that a page draws.
     pub over_time: Option<model::Run>,
 }
 
@@ -40,7 +40,7 @@ pub struct ClaimRecord {
 }
 
 impl ClaimRun {
-    /// What a journal shall have of it.
+    /// Record of the run for a journal.
     pub fn record(&self) -> ClaimRecord {
         let of = |kept: &CachedMetrics| (kept.workload.to_owned(), kept.figures.to_json());
         ClaimRecord {
@@ -50,7 +50,8 @@ impl ClaimRun {
         }
     }
 
-    /// What a journal has of a run of `plan`; `None` if that is not all that is asked for.
+    /// Reads a run of `plan` from its record in a journal; `None` if the record lacks something
+    /// that is asked for.
     pub fn from_record(plan: &Plan, record: ClaimRecord, drawn: bool) -> Option<Self> {
         let ClaimRecord { result, mut kept, over_time } = record;
         let mut all = Vec::with_capacity(kept.len());
@@ -68,7 +69,7 @@ impl ClaimRun {
     }
 }
 
-/// What a workload keeps of a run for claims.
+/// Metrics that a workload keeps of a run for claims.
 #[derive(Clone)]
 pub struct CachedMetrics {
     workload: &'static str,
@@ -107,7 +108,7 @@ impl std::fmt::Debug for CachedMetrics {
     }
 }
 
-/// What all workloads keep of a run.
+/// Metrics that all workloads keep of a run.
 #[derive(Clone, Debug, Default)]
 pub struct AllCachedMetrics(Vec<CachedMetrics>);
 
@@ -130,7 +131,7 @@ impl AllCachedMetrics {
 pub struct Compared<'a> {
     /// The scene.
     pub plan: &'a Plan,
-    /// What its runs share.
+    /// Data that its runs share.
     pub caches: &'a Caches,
     /// Names of the schemes: the one that is judged, then what it is compared with.
     pub names: &'a [String],
@@ -163,14 +164,14 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// What a workload says of a claim on its page.
+/// Part of a workload in the page of a claim.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimSection {
     /// A table with a row per draw.
     pub tables: Vec<model::Table>,
     /// Distributions.
     pub cdfs: Vec<model::Cdf>,
-    /// What is shown among schemes and is none.
+    /// Entries of the page's list of schemes that are no schemes of the scenario.
     pub schemes: Vec<model::Scheme>,
     /// Words that the page uses.
     pub terms: Vec<model::Term>,
@@ -225,14 +226,14 @@ pub fn add_derived(
 pub struct ClaimContext<'a> {
     /// The plan that it is of.
     pub plan: &'a Plan,
-    /// Which run.
+    /// Key of the run.
     pub key: RunKey,
-    /// When it ended.
+    /// End of the run.
     pub at: Time,
     /// All connections of all workloads.
     pub flows: &'a [Flow<'a>],
     /// Every direction of every access.
     pub ways: &'a [DirectionOutput],
-    /// Who held the air of each WiFi.
+    /// Use of the air of each WiFi.
     pub airs: &'a [AirOutput],
 }

@@ -36,11 +36,11 @@ macro_rules! held {
 }
 
 held! {
-    /// What the cases of a plan draw, by workload.
+    /// Draws of the cases of a plan, by workload.
     AllDraws: Arc<dyn Draws>;
-    /// What all runs of a plan share, by workload.
+    /// Data that all runs of a plan share, by workload.
     Caches: Arc<dyn Any + Send + Sync>;
-    /// What came out of a run, by workload.
+    /// Output of a run, by workload.
     Parts: Box<dyn Part>;
 }
 

@@ -7,7 +7,7 @@ use airlane_report::model::Column;
 
 use super::{RunResult, Unit};
 
-/// Whether more or less of a metric is better.
+/// Direction in which a metric is better: more of it or less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// More is better.
@@ -18,7 +18,7 @@ pub enum Sense {
     Neutral,
 }
 
-/// Whether a metric is of an actor or of a run.
+/// Subject of a metric: an actor or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// An actor: one who has rows of its own.
@@ -27,16 +27,16 @@ pub enum Scope {
     Run,
 }
 
-/// What is measured.
+/// Metric of an actor or of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
     /// Its name in rows and claims.
     pub name: Cow<'static, str>,
     /// Its unit.
     pub unit: Unit,
-    /// Whether more or less is better.
+    /// Direction in which it is better: more or less.
     pub sense: Sense,
-    /// Whether it is of an actor or of a run.
+    /// Subject: an actor or a run.
     pub scope: Scope,
 }
 
@@ -57,18 +57,18 @@ type OfRun = dyn Fn(&RunResult) -> Option<f64> + Send + Sync;
 /// A figure of a run that stands in tables by scheme, on the terminal and in sweeps.
 #[derive(Clone)]
 pub struct Headline {
-    /// How the column is headed, with unit, digits, sense and help.
+    /// Column of the metric in tables: heading, unit, digits, sense and help.
     pub column: Column,
     /// Its short heading on the terminal; `None` if it is not shown there.
     pub terminal: Option<&'static str>,
-    /// Whether sweeps show it, and whether they draw it too.
+    /// Form in which sweeps show it: not, in tables, or in tables and drawn.
     pub in_sweep: InSweep,
     /// The least value that is possible, if there is one.
     pub floor: Option<f64>,
     of: Arc<OfRun>,
 }
 
-/// What a sweep makes of a headline.
+/// Form in which a sweep shows a headline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InSweep {
     /// Nothing.

@@ -76,7 +76,7 @@ pub trait Traffic:
     /// The name of its workload: that of the folder, and of its actors in results.
     fn workload(&self) -> &'static str;
 
-    /// Whether no one takes part.
+    /// True if no one takes part.
     fn is_empty(&self) -> bool {
         self.names().is_empty()
     }
@@ -87,18 +87,18 @@ pub trait Traffic:
     /// The pairs of hosts that it takes, in order.
     fn places(&self) -> Vec<Place>;
 
-    /// Whether its rate adapts to what others leave: then its size does not determine its load.
+    /// True if its rate adapts to what others leave: then its size does not determine its load.
     fn adapts(&self) -> bool {
         false
     }
 
-    /// What it offers to the network on average, bits/s of bodies; `None` if it is as much as
-    /// there is, or not known.
+    /// Mean load that it offers to the network, bits/s of bodies; `None` if it takes all that there
+    /// is, or if the load is not known.
     fn offered_bps(&self) -> Option<f64> {
         self.is_empty().then_some(0.0)
     }
 
-    /// What is measured of it: each with its unit and sense.
+    /// Metrics that are measured of it, each with its unit and sense.
     fn metrics(&self) -> Vec<Metric>;
 
     /// Reads what it needs beside the scenario, and draws its part of every case.
@@ -149,7 +149,8 @@ pub trait TrafficReport {
 
 /// Part that the traffic of a workload has in claims: metrics that the kernel cannot derive from those of runs.
 pub trait TrafficClaims {
-    /// What it kept of a run for claims, as a journal has it; `None` if that is something else.
+    /// Reads from a journal the metrics that it kept of a run for claims; `None` if the value is
+    /// something else.
     fn read_cached(&self, _json: serde_json::Value) -> Option<CachedMetrics> {
         None
     }
@@ -185,7 +186,7 @@ pub trait TrafficClaims {
         None
     }
 
-    /// What a claim's page says of it, given its figures.
+    /// Part of it in the page of a claim, given its figures.
     fn claim_section(&self, _compared: &Compared<'_>, _samples: &ByMetric) -> ClaimSection {
         ClaimSection::default()
     }
@@ -193,23 +194,23 @@ pub trait TrafficClaims {
 
 erased_serde::serialize_trait_object!(Traffic);
 
-/// How the verdict of a sweep is worded.
+/// Wording of the verdict of a sweep.
 #[derive(Clone, Debug)]
 pub struct GridVerdict {
-    /// Who is better off: `the worst viewer`.
+    /// Party that is better off: `the worst viewer`.
     pub who: &'static str,
     /// The figure, as in `the worst viewer's QoE is`.
     pub figure: &'static str,
 }
 
-/// Who takes part, in words.
+/// Description in words of those that take part.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// Who uses the network: `four viewers with different videos`.
+    /// Users of the network: `four viewers with different videos`.
     pub who: Vec<String>,
-    /// How many these are, 1 only if it is one alone.
+    /// Number of these users; 1 only if there is one alone.
     pub count: usize,
-    /// What is the same under every scheme: `Videos, players`.
+    /// Things that are the same under every scheme: `Videos, players`.
     pub constants: Vec<&'static str>,
     /// Facts of the scenario.
     pub facts: Vec<model::Fact>,
@@ -230,7 +231,7 @@ pub struct ReportSection {
     pub cdfs: Vec<model::Cdf>,
 }
 
-/// What cases draw for a workload.
+/// Draws of the cases for a workload.
 pub trait Draws: Any + Debug + Send + Sync {
     /// All that a world of this case under this scheme depends on, as text.
     fn identity(&self, _plan: &Plan, _key: RunKey) -> String {
@@ -250,7 +251,7 @@ pub trait Draws: Any + Debug + Send + Sync {
         Ok(())
     }
 
-    /// What all runs of the plan share.
+    /// Data that all runs of the plan share.
     ///
     /// # Errors
     /// If what was read does not go together with the scenario.
@@ -268,12 +269,12 @@ pub trait Draws: Any + Debug + Send + Sync {
         None
     }
 
-    /// What readers should know about the content.
+    /// Warnings for readers about the content.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What a case draws, in a few words: `a, b, b`.
+    /// Draw of a case, in a few words: `a, b, b`.
     fn case(&self, _case: usize) -> String {
         String::new()
     }
@@ -290,7 +291,7 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A workload's roles in a world.
 pub trait Running: Send {
-    /// Whether the run may end before its time.
+    /// True if the run may end before its time.
     fn is_over(&self) -> bool {
         false
     }
@@ -309,12 +310,12 @@ pub trait Part: Any + Debug + Send + Sync {
     /// The figures.
     fn result(&self, run: &Ended<'_>) -> PartResult;
 
-    /// What claims need of it beside the figures.
+    /// Metrics that claims need of it beside the figures.
     fn keep(&self, _run: &ClaimContext<'_>) -> Option<CachedMetrics> {
         None
     }
 
-    /// What happened over time, beside what connections and links did.
+    /// Course of the workload over time, beside that of connections and links.
     fn over_time(&self, _run: &Ended<'_>) -> OverTime {
         OverTime::default()
     }
@@ -325,9 +326,9 @@ pub trait Part: Any + Debug + Send + Sync {
 pub struct Flow<'a> {
     /// The actor, for people.
     pub title: String,
-    /// What it does, in a few words.
+    /// Purpose of the connection, in a few words.
     pub note: String,
-    /// Whether it always has data to send.
+    /// True if it always has data to send.
     pub greedy: bool,
     /// The sending side.
     pub samples: &'a [FlowSample],
@@ -338,7 +339,7 @@ pub struct Flow<'a> {
 pub struct Ended<'a> {
     /// The plan that it is of.
     pub plan: &'a Plan,
-    /// When it ended.
+    /// End of the run.
     pub at: Time,
 }
 
@@ -351,13 +352,13 @@ pub struct PartResult {
     pub figures: Figures,
 }
 
-/// What happened over time.
+/// Course of a workload over time, for charts.
 #[derive(Clone, Debug, Default)]
 pub struct OverTime {
     /// Panels, in order.
     pub panels: Vec<model::Panel>,
     /// Spans of time that something lasted.
     pub spans: Vec<model::Span>,
-    /// What stood in each cell of a grid.
+    /// Grids that show the content of each cell over time.
     pub grids: Vec<model::Grid>,
 }

@@ -12,7 +12,7 @@ pub struct Figure(
     pub String,
     /// Its unit; empty for counts and shares.
     pub String,
-    /// How much.
+    /// Value.
     pub f64,
 );
 
@@ -44,7 +44,7 @@ impl Figures {
     }
 }
 
-/// What was measured of an actor.
+/// Results of an actor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ActorResult {
     /// The name of its workload.
@@ -57,7 +57,7 @@ pub struct ActorResult {
     /// The name that actors of one entry of the scenario share.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Why it ended early, if it did.
+    /// Reason for which it ended early, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// Its mean rate, by which the rates of a run are compared; `None` if it does not count there.
@@ -68,7 +68,7 @@ pub struct ActorResult {
     pub part: bool,
     /// Its figures.
     pub figures: Figures,
-    /// What a distribution is made of, by metric; journals do not keep it.
+    /// Samples that distributions are made of, by metric; journals do not keep them.
     #[serde(skip)]
     pub samples: Vec<(&'static str, Vec<f64>)>,
 }
@@ -99,17 +99,17 @@ pub struct RunResult {
     pub packet_hash: Option<String>,
     /// Time that it took, seconds: virtual in the laboratory.
     pub virtual_s: f64,
-    /// What was measured of each actor, workload by workload.
+    /// Results of each actor, workload by workload.
     pub actors: Vec<ActorResult>,
-    /// What was measured of the run.
+    /// Figures of the run.
     pub figures: Figures,
-    /// What was measured of each direction of each access, where there are several accesses; of
-    /// the only access's way down it is among `figures`.
+    /// Results of each direction of each access, where there are several accesses; those of the
+    /// only access's way down are among `figures`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<DirectionResult>,
 }
 
-/// What was measured of one direction of an access.
+/// Results of one direction of an access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DirectionResult {
     /// Its name: the access and, behind a dot, the direction.

@@ -30,7 +30,7 @@ const STRETCH: Duration = Duration::from_millis(30);
 /// Attempts at most that are kept of it.
 const ATTEMPTS: usize = 2_000;
 
-/// What is younger may still overlap with an attempt that has not ended: none lasts so long.
+/// Longest duration of an attempt: younger ones may still overlap with one that has not ended.
 const OPEN: Duration = Duration::from_millis(50);
 
 /// The air of one WiFi over a run.
@@ -40,7 +40,7 @@ pub struct AirOutput {
     pub access: String,
     /// The length of a bin.
     pub bin: Duration,
-    /// Who used it: down before up, station by station.
+    /// Users of the air: down before up, station by station.
     pub ways: Vec<AirDirection>,
     /// The stretch whose attempts follow; empty if the run ended before it.
     pub stretch: (Time, Time),
@@ -50,7 +50,7 @@ pub struct AirOutput {
     pub steps: Vec<AirStep>,
 }
 
-/// How all of the air was used in a step of [`AirStep::LENGTH`].
+/// Use of all of the air in a step of [`AirStep::LENGTH`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AirStep {
     /// Charged airtime, by the definition of `wifi::PlannedExchange`, over the step.
@@ -60,7 +60,7 @@ pub struct AirStep {
 }
 
 impl AirStep {
-    /// How long a step is.
+    /// Length of a step.
     pub const LENGTH: Duration = STEP;
 }
 
@@ -115,7 +115,7 @@ impl HeldAir {
 #[derive(Debug)]
 pub(super) struct AirWatch {
     air: Air,
-    /// Whether the run is short enough for steps.
+    /// True if the run is short enough for steps.
     is_stepped: bool,
     /// The number of the way in `output` by port.
     by_port: Vec<Option<usize>>,
@@ -194,7 +194,7 @@ impl AirWatch {
         self.open = open;
     }
 
-    /// What came out, of a run that ended at `end`.
+    /// Returns the output of a run that ended at `end`.
     pub(super) fn finish(mut self, end: Time) -> AirOutput {
         self.take(end + 2 * OPEN);
         let bins = end.since_start().as_nanos().div_ceil(self.output.bin.as_nanos().max(1));

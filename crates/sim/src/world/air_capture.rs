@@ -23,7 +23,7 @@ use crate::pcap::file_name;
 /// The captures of the air of one run.
 #[derive(Debug)]
 pub(super) struct AirCaptures {
-    /// Where they are, and how the names of their files begin.
+    /// Directory of the files; their names begin with `label`.
     dir: PathBuf,
     label: String,
     all: Vec<AirCapture>,
@@ -87,7 +87,7 @@ pub struct AirCapture {
     sink: Arc<Mutex<Sink>>,
 }
 
-/// Where records go.
+/// Destination of records.
 enum Sink {
     /// Nothing was heard yet.
     Waiting,

@@ -38,20 +38,20 @@ use crate::workload::{Parts, Running, traffic_of};
 use air::AirWatch;
 use air_capture::AirCaptures;
 
-/// How often flows and links are sampled.
+/// Interval at which flows and links are sampled.
 pub const SAMPLE_EVERY: Duration = Duration::from_millis(500);
 
 /// Virtual time between two reports of progress.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// What is written beside a run's results.
+/// Options for what is written beside a run's results.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Captures of the connections.
     pub captures: Captures,
     /// Moves the base of the clock that QUIC computes with: for tests that nothing depends on it.
     pub clock_shift: Duration,
-    /// What the reports of the links leave out at the start: until flows have settled.
+    /// Time at the start that the reports of the links leave out, until flows have settled.
     pub settle: Duration,
     /// Sees the sender of each greedy flow.
     pub on_sender: Option<SenderHook>,
@@ -62,8 +62,8 @@ pub struct Options {
 /// The number of a greedy flow in the order of the scenario, its sending host, its controller.
 type OnSender = dyn Fn(usize, &RuntimeHandle, &ControlHandle) + Send + Sync;
 
-/// What is done when the sender of a flow that always has data to send has its connection: for
-/// measurements that change a weight or a rate while a world runs.
+/// Function that is called when the sender of a flow that always has data to send has its
+/// connection: for measurements that change a weight or a rate while a world runs.
 #[derive(Clone)]
 pub struct SenderHook(Arc<OnSender>);
 
@@ -90,8 +90,8 @@ impl fmt::Debug for SenderHook {
 /// The number of a place over all workloads, when, and what the agent on its client reports.
 type OnReport = dyn Fn(usize, Time, &Feedback) + Send + Sync;
 
-/// What is done with each report that an agent of Cupid makes, whoever takes it: for measurements of what
-/// agents grant.
+/// Function that is called with each report that an agent of Cupid makes, whoever takes it: for
+/// measurements of what agents grant.
 #[derive(Clone)]
 pub struct ReportHook(Arc<OnReport>);
 

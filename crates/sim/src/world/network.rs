@@ -28,12 +28,12 @@ pub(super) struct Addresses {
     pub(super) air: Option<(Air, StationId)>,
 }
 
-/// What measures one direction of an access.
+/// Measurement point of one direction of an access.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     /// The access.
     pub(super) access: String,
-    /// Where in the network.
+    /// Link in the network that carries it.
     pub(super) carrier: Carrier,
     /// True if both directions of the access share one capacity.
     pub(super) is_half_duplex: bool,
@@ -226,7 +226,7 @@ fn queue_of<'a>(
     other.map_or(&access.way(direction).queue, |q| &q.queue)
 }
 
-/// What a way can carry, and where in a recording the run starts.
+/// Supply of a way, and the position in a recording at which the run starts.
 pub(super) fn supply(
     plan: &Plan,
     key: RunKey,

@@ -33,7 +33,8 @@ impl OracleLink {
         Ok(Self { supply, offset, delay: rtt / 2 + of.way(Direction::Down).delay })
     }
 
-    /// When it begins to serve each of endless packets of so many IP bytes that wait from `from` on.
+    /// Times at which it begins to serve each of endless packets of so many IP bytes that wait from
+    /// `from` on.
     pub fn services(&self, from: Time, bytes: u32) -> Services {
         self.supply.services(self.offset, from, bytes)
     }

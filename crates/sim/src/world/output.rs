@@ -10,19 +10,19 @@ use super::air::AirOutput;
 use crate::plan::RunKey;
 use crate::workload::Parts;
 
-/// What came out of a run.
+/// Output of a run.
 #[derive(Debug)]
 pub struct RunOutput {
-    /// Which run.
+    /// Key of the run.
     pub key: RunKey,
-    /// When it ended.
+    /// End of the run.
     pub ended: Time,
-    /// What came out of each workload.
+    /// Output of each workload.
     pub parts: Parts,
     /// Every direction of every access, in the order of the scenario, down before up; empty if
     /// it was not measured.
     pub ways: Vec<DirectionOutput>,
-    /// Who held the air of each WiFi.
+    /// Use of the air of each WiFi.
     pub airs: Vec<AirOutput>,
     /// Hash over what happened to every packet; `None` of what was measured elsewhere than in the
     /// laboratory.
@@ -50,9 +50,9 @@ pub struct DirectionOutput {
     pub direction: Direction,
     /// True if its capacity is that of both directions of its access, whose use adds up.
     pub is_half_duplex: bool,
-    /// What it carried, from [`Options::settle`](super::Options) to the end.
+    /// Report of the link, from [`Options::settle`](super::Options) to the end.
     pub report: LinkReport,
-    /// What went through it.
+    /// Counts of the packets that went through it.
     pub counters: Counters,
     /// It over time.
     pub rows: Vec<LinkSampleRow>,
@@ -82,7 +82,7 @@ pub struct WayAir {
 /// A connection at one moment; counts since it began, in bytes of UDP payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowSample {
-    /// When.
+    /// Time of the sample.
     pub at: Time,
     /// Bytes acknowledged.
     pub acked_bytes: u64,
@@ -94,7 +94,7 @@ pub struct FlowSample {
     pub window_bytes: u64,
     /// Smoothed round-trip time in seconds, once there is one.
     pub rtt_s: Option<f64>,
-    /// How many plain flows it counts for.
+    /// Weight: the number of plain flows that it counts for.
     pub weight: f64,
     /// Time with data to send or in flight.
     pub busy: Duration,
@@ -103,7 +103,7 @@ pub struct FlowSample {
 /// A direction of an access at one moment; counts since the start, in IP bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSampleRow {
-    /// When.
+    /// Time of the sample.
     pub at: Time,
     /// Packets inside.
     pub queue_packets: u64,
@@ -117,7 +117,7 @@ pub struct LinkSampleRow {
     pub dropped_packets: u64,
 }
 
-/// What a series says of one link.
+/// Samples of one link in a series.
 pub(super) fn link_rows(series: Option<&Series>, link: Carrier) -> Vec<LinkSampleRow> {
     let Some(series) = series else { return Vec::new() };
     let sample = |row: &[LinkSample]| {

@@ -41,7 +41,7 @@ pub struct Pair {
     pub server: RuntimeHandle,
     /// The host that receives.
     pub client: RuntimeHandle,
-    /// Where the server listens.
+    /// Address at which the server listens.
     pub address: SocketAddr,
     /// The client's addresses: one per access that it is on, in the order of its place.
     pub from: Vec<IpAddr>,
@@ -145,17 +145,17 @@ impl OnAir {
     }
 }
 
-/// What starting roles takes.
+/// Context of a run that workloads need to start their roles.
 pub struct RunContext<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// What its runs share.
+    /// Data that its runs share.
     pub caches: &'a Caches,
-    /// Which run.
+    /// Key of the run.
     pub key: RunKey,
     /// The seed of the world.
     pub seed: Seed,
-    /// When the run ends.
+    /// End of the run.
     pub end: Time,
     options: &'a Options,
     tls: Cipher,
@@ -282,7 +282,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// What connections of a sender under `control` are.
+    /// Transport configuration of connections of a sender under `control`.
     pub fn transport(&self, control: &ControllerConfig) -> TransportConfig {
         let scenario = self.scenario();
         TransportConfig {
@@ -314,7 +314,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// What connections of a client are.
+    /// Transport configuration of connections of a client.
     pub fn client_transport(&self) -> TransportConfig {
         self.transport(&CLIENT_CONTROL)
     }

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::SAMPLE_EVERY;
 use super::output::FlowSample;
 
-/// What is known of one flow's sending side.
+/// Tap that samples the sending side of one flow.
 #[derive(Default)]
 pub struct Tap(Mutex<Seen>);
 

@@ -13,8 +13,9 @@ use super::{Meta, View};
 /// Bytes of a burst (MPTCP_SEND_BURST_SIZE).
 const BURST: u64 = 1 << 16;
 
-/// What a send buffer grows to: two windows, at 4352 bytes of memory for each packet
-/// (tcp_sndbuf_expand), nearly all of which large segments fill with payload.
+/// Bytes that a send buffer grows to for each packet of the window: room for two windows, at 4352
+/// bytes of memory for each packet (tcp_sndbuf_expand), nearly all of which large segments fill
+/// with payload.
 const BUFFER_PER_PACKET: u64 = 2 * 4352;
 /// And no further than this (tcp_wmem), though a window of this size or more still fits.
 const MAX_BUFFER: u64 = 4 << 20;

@@ -49,9 +49,9 @@ pub enum SchedulerKind {
 pub(crate) struct View {
     /// Its number.
     pub(crate) path: usize,
-    /// Whether data is sent on it at all: it has not fallen silent.
+    /// True if data is sent on it at all: it has not fallen silent.
     pub(crate) is_usable: bool,
-    /// Whether it takes another segment, and its congestion window allows that.
+    /// True if it takes another segment, and its congestion window allows that.
     pub(crate) has_room: bool,
     pub(crate) cwnd: u64,
     /// Bytes written to it or queued for it, and not acknowledged to it.

@@ -20,7 +20,7 @@ const SAMPLE: Duration = Duration::from_millis(100);
 const SEARCH_SAMPLE: Duration = Duration::from_millis(200);
 /// Samples whose mean is what the first step of a search is compared with.
 const REFERENCE_SAMPLES: u32 = 5;
-/// What a step must gain.
+/// Least gain of a step, bits per second.
 const MIN_GAIN_BPS: f64 = 5e6;
 /// A search begins after so many samples in a row that differ.
 const DIFFERENT_SAMPLES: u32 = 5;
@@ -36,7 +36,7 @@ enum Phase {
     /// The share holds. The rate at its first sample, if there was one, and how many samples in a
     /// row differed.
     Holding { base_bps: Option<f64>, different: u32 },
-    /// What the share has is measured: the sum of so many samples.
+    /// The rate of the share is measured: the sum of so many samples.
     Measuring { sum_bps: f64, samples: u32 },
     /// A step was made to `up` or down; before it the rate was `reference_bps`. `is_first` until a
     /// step has gained.
@@ -53,7 +53,7 @@ pub(crate) struct Musher {
     pair: Option<[usize; 2]>,
     phase: Phase,
     search_ended: Time,
-    /// When the sample began, what was acknowledged and what memory was free then.
+    /// Start of the sample, with what was acknowledged and what memory was free then.
     since: Option<(Time, u64, u64)>,
     was_idle: bool,
 }
@@ -187,7 +187,7 @@ mod tests {
         musher.share
     }
 
-    /// What two paths have together if the share alone decides, Mbit/s.
+    /// Rate of two paths together if the share alone decides, Mbit/s.
     fn total(first: f64, second: f64) -> impl Fn(u32) -> f64 {
         move |share| {
             let share = f64::from(share) / 100.0;

@@ -9,7 +9,7 @@ use str0m::crypto::{
 
 use super::unused::Unused;
 
-/// Where ciphers come from.
+/// Provider of ciphers.
 #[derive(Debug)]
 pub(super) enum Srtp {
     Null,

@@ -19,7 +19,7 @@ use self::ciphers::Srtp;
 use self::handshake::Agreed;
 use self::hashes::Hashes;
 
-/// How packets are protected.
+/// Protection of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protection {
     /// Not at all: the sizes are those of [`Protection::Sealed`], and nothing is verified. It is

@@ -28,11 +28,12 @@ pub struct CloudTable {
     pub pairs: Vec<CloudPair>,
     /// The frames; never empty.
     pub frames: Vec<CloudFrame>,
-    /// Whether sizes of whole cells were derived from those of layers, and SSIM from a mapping of ours.
+    /// True if sizes of whole cells were derived from those of layers, and SSIM from a mapping of
+    /// ours.
     pub derived: bool,
 }
 
-/// How a front cell and the one behind it look.
+/// Quality of a front cell and of the one behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloudPair {
     /// Its share of the picture, 0 to 1.

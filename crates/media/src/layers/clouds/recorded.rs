@@ -11,7 +11,7 @@ pub(crate) const FPS: f64 = 20.0;
 /// Columns of cells, and layers of each, of front cells and of those behind together.
 const FRONTS: usize = 2;
 const LAYERS: usize = 5;
-/// How much larger a cell in layers is than a whole one (Octopus, section 6.3: 10 to 12 %).
+/// Ratio of the size of a cell in layers to that of a whole one (Octopus, section 6.3: 10 to 12 %).
 const LAYERED_OVERHEAD: f64 = 1.11;
 /// SSIM of a part of the picture by layers of its front cell, then of the one behind. The recording has
 /// no pictures: these are means over both parts of the three clips that come with Airlane.
@@ -76,8 +76,8 @@ pub(crate) fn parse(text: &str) -> Result<CloudTable, InputError> {
     Ok(CloudTable { layers: LAYERS, pairs: vec![pair; FRONTS], frames, derived: true })
 }
 
-/// What a cell costs whole at each density: what its layers cost together, less what layers cost more.
-/// A cell of one layer is the same either way.
+/// Bytes of a cell encoded whole at each density: those of its layers together, less what layers
+/// cost more. A cell of one layer is the same either way.
 fn whole(layers: &[u32]) -> Vec<u32> {
     let mut sum = 0.0;
     let densities = layers.iter().enumerate().map(|(i, bytes)| {

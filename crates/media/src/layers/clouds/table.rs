@@ -10,9 +10,9 @@ use crate::table::json::Node;
 pub const FORMAT: &str = "airlane-clouds";
 /// The only version that is read.
 pub const VERSION: u64 = 1;
-/// Where the formats are described.
+/// Page that describes the formats.
 pub(crate) const PAGE: &str = "docs/reference/cloud-tables.md";
-/// How far the shares of a picture may be from 1 together: they are rounded.
+/// Greatest difference from 1 of the shares of a picture together: they are rounded.
 const SHARES_OFF: f64 = 1e-3;
 
 /// Reads a table whose format is [`FORMAT`].

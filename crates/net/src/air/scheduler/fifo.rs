@@ -7,20 +7,20 @@ use airlane_base::Time;
 use super::super::ids::LinkId;
 use super::{Candidate, Pick, Scheduler};
 
-/// Whose oldest packet came first is served. Each packet that comes is noted; what an aggregate has taken
-/// along since is no longer in the link's backlog, and its notes go.
+/// Scheduler that serves the link whose oldest packet came first. Each packet that comes is noted;
+/// what an aggregate has taken along since is no longer in the link's backlog, and its notes go.
 #[derive(Debug, Default)]
 pub(super) struct Fifo {
     arrivals: u64,
     links: BTreeMap<LinkId, Notes>,
 }
 
-/// What is known of the packets of a link.
+/// Arrivals of the packets of a link.
 #[derive(Debug, Default)]
 struct Notes {
-    /// When those came that wait, as numbers of arrivals.
+    /// Arrivals of the packets that wait, as numbers in the order of all arrivals.
     waiting: VecDeque<u64>,
-    /// When the last one came that was taken.
+    /// Arrival of the packet that was taken last.
     taken: u64,
 }
 
@@ -28,8 +28,8 @@ struct Notes {
 const MAX_NOTES: usize = 1 << 16;
 
 impl Notes {
-    /// When the first packet of a candidate came. What is to be sent again counts as old as the last
-    /// packet that was taken.
+    /// Arrival of the first packet of a candidate. What is to be sent again counts as old as the
+    /// last packet that was taken.
     fn first(&mut self, candidate: &Candidate) -> u64 {
         while self.waiting.len() > candidate.backlog.packets {
             self.taken = self.waiting.pop_front().unwrap_or(self.taken);

@@ -21,13 +21,13 @@ use super::link::Backlog;
 pub(super) struct Candidate {
     /// Its number.
     pub(super) link: LinkId,
-    /// What has no number yet.
+    /// Packets that have no number yet.
     pub(super) backlog: Backlog,
     /// Bytes of frames that are to be sent again.
     pub(super) outstanding: u64,
     /// The rate of its data.
     pub(super) rate: Rate,
-    /// What an exchange is charged with beside its data.
+    /// Airtime that an exchange is charged with beside its data.
     pub(super) around: Duration,
     /// Bytes of a PPDU that is as long as may be at this rate.
     pub(super) full: u64,
@@ -36,7 +36,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Whether it fills an aggregate.
+    /// True if it fills an aggregate.
     fn is_full(&self) -> bool {
         self.backlog.packets >= self.packets || self.backlog.bytes + self.outstanding >= self.full
     }
@@ -52,7 +52,7 @@ impl Candidate {
     }
 }
 
-/// What is served next.
+/// Decision of a scheduler: the link to serve next, or a time to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     /// A link.
@@ -67,7 +67,7 @@ pub(super) trait Scheduler: Send {
     fn arrived(&mut self, now: Time, link: LinkId) {
         let _ = (now, link);
     }
-    /// Who is served next, of those that have something to send: one at least.
+    /// Chooses whom to serve next, of those that have something to send: one at least.
     fn pick(&mut self, now: Time, candidates: &[Candidate]) -> Pick;
     /// A link was served: what it is charged with, and the bytes of the frames.
     fn served(&mut self, link: LinkId, charge: Duration, bytes: u64) {
@@ -103,7 +103,7 @@ fn following(last: Option<LinkId>, candidates: &[Candidate]) -> LinkId {
 /// used up its quantum waits until all others that have something to send have.
 #[derive(Debug, Default)]
 struct Deficit {
-    /// What each may still use, by link.
+    /// Deficit counter of each link: what it may still use.
     left: std::collections::BTreeMap<LinkId, i64>,
     last: Option<LinkId>,
 }

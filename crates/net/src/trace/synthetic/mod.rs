@@ -22,7 +22,7 @@ pub use radio::{Phase, RadioModel};
 
 use super::Trace;
 
-/// What kind of link a generated trace is like.
+/// Kind of link that a generated trace is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
@@ -47,7 +47,7 @@ pub enum Medium {
     WigigMobile,
 }
 
-/// What was fitted to a medium.
+/// Model that was fitted to a medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
     /// A Gaussian process, mapped onto capacities.
@@ -100,7 +100,7 @@ impl Medium {
         }
     }
 
-    /// Whether outages of less than a second can be asked for: the recordings of the others have
+    /// True if outages of less than a second can be asked for: the recordings of the others have
     /// them already.
     pub const fn takes_outages(self) -> bool {
         matches!(self.model(), Model::Radio(_))

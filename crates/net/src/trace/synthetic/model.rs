@@ -11,7 +11,7 @@ use crate::link::RateProfile;
 /// autocorrelation at a lag of 20 ms as at one of 200 ms, so a shorter step would add nothing. Recordings
 /// of WiFi are constant over 200 ms.
 pub const STEP: Duration = Duration::from_millis(20);
-/// How many levels of the Gaussian process a capacity is given for.
+/// Number of levels of the Gaussian process that a capacity is given for.
 pub const LEVELS: usize = 29;
 
 /// The lowest and highest level, in standard deviations.

@@ -11,8 +11,8 @@ use rand_distr::{Distribution, Exp1, Poisson, StandardUniform};
 use super::model::{Component, Memory, Outages, STEP, profile};
 use crate::link::RateProfile;
 
-/// How long the way from one phase to the next takes: a person who steps into a beam of 60 GHz
-/// takes its power away within 0.1 to 0.3 s.
+/// Duration of the way from one phase to the next, seconds: a person who steps into a beam of 60
+/// GHz takes its power away within 0.1 to 0.3 s.
 const RAMP_S: f64 = 0.2;
 /// Mean length that outages of less than a second would have, were there room for it.
 const DARK_S: f64 = 0.1;
@@ -32,7 +32,7 @@ pub struct Phase {
 /// A stochastic model of a radio's capacity over time; equations in `docs/reference/traces.md`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioModel {
-    /// What capacity never exceeds, in bits per second: a clear channel without any contention.
+    /// Capacity that is never exceeded, in bits per second: a clear channel without any contention.
     pub peak_bps: f64,
     /// The phases, in the order in which they follow one another, round and round.
     pub phases: Cow<'static, [Phase]>,
@@ -93,7 +93,7 @@ impl RadioModel {
     }
 }
 
-/// Which phase it is: its median and spread as logits, step by step.
+/// Chain of phases: the median and spread of the current one as logits, step by step.
 struct Chain<'a> {
     model: &'a RadioModel,
     rng: Rng,
