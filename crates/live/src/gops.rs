@@ -245,7 +245,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever pictures are left out, GoPs begin where the receiver takes them to, numbers have no gap
+        /// For any pictures left out, GoPs begin where the receiver takes them to, numbers have no gap
         /// within them, and no frame is shown before its time by more than a GoP.
         #[test]
         fn numbers_keep_time(first in 0u64..1 << 40, steps in prop::collection::vec(1u64..40, 1..200)) {

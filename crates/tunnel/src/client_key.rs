@@ -13,7 +13,7 @@ use super::clients::ClientName;
 use super::key::{self, BYTES, FILE_BYTES, Key, from_hex, random, to_hex};
 use airlane_host::secret_file;
 
-/// The first subflow of a client's key file.
+/// First line of a client's key file.
 const LABEL: &str = "airlane-tunnel-client-1";
 const EXPECTED: &str = "expected a file that `airlane tunnel key --client NAME` wrote";
 

@@ -82,7 +82,7 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: states agree with connections, both bounds hold, a
+    /// For any events in any order, states agree with connections, both bounds hold, a
     /// connection's weight is the sum over its shares, and so is at most what it delivered.
     #[test]
     fn states_and_connections_agree_after_any_events(
