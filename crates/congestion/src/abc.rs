@@ -11,8 +11,9 @@ use crate::controller::{Ack, Controller, Loss, Marked, Sent};
 use crate::cubic::{Cubic, CubicConfig};
 use crate::{INITIAL_WINDOW_PACKETS, whole_bytes};
 
-/// What an accelerate has added, and a brake was to take: a mark is reported after the acknowledgement
-/// of its packet.
+/// Packets that a brake takes from the window: the one that it is to take, and the one that an
+/// accelerate has added for its packet, since a mark is reported after the acknowledgement of its
+/// packet.
 const BRAKE_PACKETS: f64 = 2.0;
 
 /// The window may be so many times what is in flight (section 5.1.1): it would grow without end where

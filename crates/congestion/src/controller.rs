@@ -8,7 +8,7 @@ use airlane_base::{Rate, Time};
 use crate::group::Group;
 use crate::pacer::BURST_PACKETS;
 
-/// What a controller knows about the round-trip time when a packet is acknowledged.
+/// Round-trip times that a controller knows when a packet is acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
     /// Of the packet just acknowledged, acknowledgement delay included.
@@ -28,14 +28,14 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Bytes delivered on the path now.
     pub delivered: u64,
-    /// Whether the application, not the network, limited the sample.
+    /// True if the application, not the network, limited the sample.
     pub app_limited: bool,
 }
 
 /// A packet left.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// When.
+    /// Time at which it left.
     pub now: Time,
     /// Its number; rising, never reused.
     pub pn: u64,
@@ -45,7 +45,7 @@ pub struct Sent {
     pub in_flight: u64,
 }
 
-/// What kept a sender from sending more.
+/// Limit that kept a sender from sending more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// There was nothing more to send.
@@ -59,18 +59,18 @@ pub enum Limit {
 /// A packet was acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// When the acknowledgement arrived.
+    /// Time at which the acknowledgement arrived.
     pub now: Time,
     /// The packet's number.
     pub pn: u64,
     /// The packet's size in bytes.
     pub bytes: u64,
-    /// When the packet had been sent.
+    /// Time at which the packet had been sent.
     pub sent_at: Time,
     /// Bytes still in flight after this packet was taken off.
     pub in_flight: u64,
-    /// What limited sending since the packet was sent. [`Limit::Application`] only if nothing had
-    /// to wait all the while: the window was then not tested (RFC 9002, section 7.8).
+    /// Limit on sending since the packet was sent. [`Limit::Application`] only if nothing had to
+    /// wait all the while: the window was then not tested (RFC 9002, section 7.8).
     pub limit: Limit,
     /// Round-trip times.
     pub rtt: Rtt,
@@ -79,13 +79,13 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Whether the application had nothing more to send: the window was not the limit.
+    /// True if the application had nothing more to send: the window was not the limit.
     pub fn app_limited(&self) -> bool {
         self.limit == Limit::Application
     }
 }
 
-/// Why a packet counts as lost (RFC 9002, section 6.1).
+/// Reason why a packet counts as lost (RFC 9002, section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossCause {
     /// Enough packets that were sent after it arrived.
@@ -97,32 +97,32 @@ pub enum LossCause {
 /// A packet was declared lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// When it was declared lost.
+    /// Time at which it was declared lost.
     pub now: Time,
     /// Its number.
     pub pn: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// When it had been sent.
+    /// Time at which it had been sent.
     pub sent_at: Time,
     /// Bytes still in flight after it was taken off.
     pub in_flight: u64,
-    /// Why.
+    /// Reason why it counts as lost.
     pub cause: LossCause,
 }
 
 /// The peer reported more packets marked as having met congestion (ECN-CE, RFC 9002, section 7.1).
 #[derive(Clone, Copy, Debug)]
 pub struct Marked {
-    /// When the report came.
+    /// Time at which the report came.
     pub now: Time,
     /// The newest packet that the acknowledgement with the report covers.
     pub pn: u64,
-    /// When that had been sent.
+    /// Time at which that packet had been sent.
     pub sent_at: Time,
     /// Bytes in flight.
     pub in_flight: u64,
-    /// How many of the packets that it newly acknowledges were marked, as far as the transport is
+    /// Number of marked packets among those that it newly acknowledges, as far as the transport is
     /// told: at least one.
     pub packets: u64,
 }
@@ -156,13 +156,13 @@ pub struct Grant {
 /// The last signals that a controller took: what they set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LastSignals {
-    /// How many plain flows it counts for.
+    /// Number of plain flows that it counts for.
     pub weight: Option<f64>,
     /// The rate that it sends at.
     pub rate: Option<Rate>,
-    /// What its receiver granted.
+    /// Grant of its receiver.
     pub grant: Option<Grant>,
-    /// Whether the path did not carry what the receiver granted.
+    /// True if the path did not carry what the receiver granted.
     pub is_refuted: bool,
 }
 
@@ -233,8 +233,8 @@ pub trait Controller: Send + Sync + Debug {
     fn bandwidth(&self) -> Option<Rate> {
         None
     }
-    /// Whether the path has been found to carry no more than [`bandwidth`](Self::bandwidth). Until then
-    /// that says what was asked of it.
+    /// True if the path has been found to carry no more than [`bandwidth`](Self::bandwidth). Until then
+    /// the bandwidth says what was asked of the path.
     fn has_filled_path(&self) -> bool {
         true
     }
@@ -250,11 +250,11 @@ pub trait Controller: Send + Sync + Debug {
     fn name(&self) -> &'static str;
     /// A copy of the state (the transport makes one when a path migrates).
     fn clone_box(&self) -> Box<dyn Controller>;
-    /// Whether it reads [`Ack::sample`]: else transports need not measure delivery rates.
+    /// True if it reads [`Ack::sample`]: else transports need not measure delivery rates.
     fn takes_samples(&self) -> bool {
         false
     }
-    /// Whether [`on_sent`](Self::on_sent) may change its window or its rate: if not, transports
+    /// True if [`on_sent`](Self::on_sent) may change its window or its rate: if not, transports
     /// need not ask for them after every packet.
     fn follows_sending(&self) -> bool {
         false
@@ -262,7 +262,7 @@ pub trait Controller: Send + Sync + Debug {
 }
 
 impl dyn Controller + '_ {
-    /// How many plain flows it counts for.
+    /// Number of plain flows that it counts for.
     pub fn weight(&self) -> f64 {
         self.last_signals().weight.unwrap_or(1.0)
     }

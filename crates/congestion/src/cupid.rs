@@ -50,7 +50,7 @@ const MOSTLY: f64 = 0.75;
 const RETURN_ROUNDS: u32 = 4;
 const MAX_RETURN_ROUNDS: u32 = 64;
 
-/// Which controller decides while Cupid does not.
+/// Controller that decides on the rate while Cupid does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Fallback {
     /// [`Cubic`].
@@ -60,7 +60,7 @@ pub enum Fallback {
     Bbr,
 }
 
-/// Who decides.
+/// Party that decides on the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// The fallback: no report has come, or they stopped.
@@ -101,7 +101,7 @@ pub struct Cupid {
     /// Rounds to wait before it returns, and rounds since it did.
     patience: u32,
     since_return: u32,
-    /// Who decides when reports come again.
+    /// Party that decides on the rate when reports come again.
     before_silence: Mode,
     record: Record,
 }
@@ -136,7 +136,7 @@ impl Cupid {
         }
     }
 
-    /// Whether the receiver's reports decide.
+    /// True if the receiver's reports decide on the rate.
     pub fn is_granted(&self) -> bool {
         self.mode == Mode::Granted
     }
@@ -155,7 +155,7 @@ impl Cupid {
         }
     }
 
-    /// Whether the fallback hears losses and marks. While rates are granted Cubic does not: its window is
+    /// True if the fallback hears losses and marks. While rates are granted Cubic does not: its window is
     /// set when it takes over. BBR does, and so knows the path when it is asked.
     fn other_listens(&self) -> bool {
         self.mode != Mode::Granted || matches!(self.other, Other::Bbr(_))
@@ -165,7 +165,7 @@ impl Cupid {
         self.grant.map_or(MIN_RATE, |(grant, _)| self.share.of(grant.rate).max(MIN_RATE))
     }
 
-    /// What it is sent at while the receiver decides: no more than its record allows.
+    /// Rate while the receiver decides: no more than its record allows.
     fn obeyed_rate(&self) -> Rate {
         self.record.capped(self.granted_rate(), self.first_flight())
     }

@@ -37,7 +37,7 @@ const LOSS_REDUCTION_FACTOR: f64 = 0.5;
 /// Least window in packets.
 const MINIMUM_WINDOW_PACKETS: f64 = 2.0;
 
-/// How long a minimal round trip is believed.
+/// Time for which a minimal round trip is believed.
 const BASE_LIFE: Duration = Duration::from_secs(10);
 
 /// RTTmin is measured anew: first what is in flight drains, then a round is looked at.

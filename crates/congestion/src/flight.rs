@@ -40,12 +40,12 @@ impl Flight {
         self.largest_sent.unwrap_or(0)
     }
 
-    /// Whether anything was sent yet.
+    /// True if anything was sent yet.
     pub fn started(&self) -> bool {
         self.largest_sent.is_some()
     }
 
-    /// Whether at least half of `window` bytes was in flight during this round or the last: a
+    /// True if at least half of `window` bytes was in flight during this round or the last: a
     /// window that is not used is not tested, and must not grow (RFC 9002, section 7.8). Half, as
     /// acknowledgements that come in batches and a pacer keep the flight below the window.
     pub fn uses(&self, window: u64) -> bool {

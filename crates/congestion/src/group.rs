@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 #[derive(Clone, Default)]
 pub struct Group(Arc<Mutex<Members>>);
 
-/// What the members of a group know of each other.
+/// State that the members of a group share.
 #[derive(Debug, Default)]
 struct Members {
     next: u64,
@@ -50,7 +50,7 @@ impl Group {
         self.0.lock()
     }
 
-    /// How many members it has.
+    /// Number of members.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.lock().paths.len()

@@ -10,8 +10,8 @@ use airlane_base::{Rate, Time};
 /// weight.
 pub const BURST_PACKETS: f64 = 5.0;
 
-/// What a timer that fires late may cost is made up for up to this long: a timer of whole
-/// milliseconds would otherwise hold a fast flow below its rate.
+/// Maximum lateness of a timer that is made up for: a timer of whole milliseconds would otherwise
+/// hold a fast flow below its rate.
 const LATENESS: Duration = Duration::from_millis(10);
 
 /// A pacer: a leaky bucket as a meter (the virtual scheduling algorithm of ITU-T I.371, annex A),
@@ -25,13 +25,13 @@ const LATENESS: Duration = Duration::from_millis(10);
 pub struct Pacer {
     /// Nanoseconds per byte; none: not paced.
     cost: Option<f64>,
-    /// When the next packet may leave.
+    /// Time at which the next packet may leave.
     release: Time,
     /// A packet waits for it, and the window would let it go.
     held: bool,
     /// One did when this turn began.
     late: bool,
-    /// What a pause earns at most at this rate: all of a burst but one packet.
+    /// Maximum credit that a pause earns at this rate: all of a burst but one packet.
     credit: Duration,
     burst_packets: f64,
     mtu: u64,
@@ -104,18 +104,18 @@ impl Pacer {
         if self.cost.is_some() { self.release } else { Time::ZERO }
     }
 
-    /// Whether so many full packets may leave by `now`.
+    /// True if so many full packets may leave by `now`.
     pub fn has_earned(&self, now: Time, packets: usize) -> bool {
         let ahead = packets.saturating_sub(1) as f64 * self.mtu as f64;
         self.cost.is_none_or(|cost| self.release + nanos(ahead * cost) <= now)
     }
 
-    /// Whether a packet waits for the pacer now.
+    /// True if a packet waits for the pacer now.
     pub fn holds(&self) -> bool {
         self.held
     }
 
-    /// Whether one does, or did when this turn began.
+    /// True if one does, or did when this turn began.
     pub fn held(&self) -> bool {
         self.held || self.late
     }

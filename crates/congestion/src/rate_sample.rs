@@ -11,7 +11,7 @@ use crate::controller::RateSample;
 /// number now and then, never this many: a jump past it starts the table anew.
 const MAX_SPAN: u64 = 1 << 20;
 
-/// What is remembered of a packet in flight (section 3.2, `P.`).
+/// State that is kept of a packet in flight (section 3.2, `P.`).
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     delivered: u64,
@@ -76,8 +76,8 @@ impl RateSampler {
         }));
     }
 
-    /// What is in flight will neither be acknowledged nor lost: what was delivered still counts, so
-    /// that who counts rounds by it goes on.
+    /// Forgets what is in flight, which will neither be acknowledged nor lost. What was delivered
+    /// still counts, so that a controller that counts rounds by it goes on.
     pub fn forget_flight(&mut self) {
         self.packets.clear();
         self.app_limited_until = None;

@@ -79,7 +79,7 @@ impl Scheduler {
         }
     }
 
-    /// What it does, in a sentence.
+    /// Description of the scheduler, in a sentence.
     pub(crate) fn sentence(self) -> &'static str {
         match self {
             Self::Fbdt => {
@@ -111,7 +111,7 @@ pub(crate) struct Ends {
     /// The radios of all accesses that the client is on.
     pub(crate) radios: Vec<Radio>,
     listen: Arc<Endpoint>,
-    /// How the client connects, radio by radio.
+    /// Connectors of the client, radio by radio.
     connects: Vec<Connect>,
     taps: Vec<(IpAddr, ControlTap)>,
     seed: Seed,
@@ -127,7 +127,7 @@ pub(crate) struct Sites<'a> {
     pub(crate) at: &'a [usize],
     /// The name of the one that is used; `None`: all of them.
     pub(crate) only: Option<&'a str>,
-    /// What the session's name and its subflows' nonces are drawn from.
+    /// Seed of the session's name and of its subflows' nonces.
     pub(crate) seed: Seed,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct Radio {
     pub(crate) used: Option<(u8, Arc<Tap>)>,
 }
 
-/// What sees the congestion control of a connection for bulk data at the server.
+/// Callback with the congestion control of a connection for bulk data at the server.
 type ControlTap = Box<dyn Fn(&ControlHandle) + Send + Sync>;
 
 /// A connection has said which channel it carries by then.
@@ -208,7 +208,7 @@ impl Ends {
         server.spawn("multipath", accept_quic_subflows(listen, PAIRING_TIMEOUT, connected, opened));
     }
 
-    /// How the client opens the session and its stream; to be taken once.
+    /// Opener of the session and its stream at the client; to be taken once.
     pub(crate) fn opener(&mut self, stream: StreamConfig) -> Opener {
         Opener {
             runtime: self.pair.client.clone(),

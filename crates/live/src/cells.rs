@@ -23,7 +23,7 @@ pub struct CellLayer {
     pub layer: u8,
 }
 
-/// Which thresholds the droppers of four frames have, over and over.
+/// Thresholds of the droppers of four frames, which repeat.
 pub type Thresholds = [u8; 4];
 
 /// As printed, 3, 2, 1 and 0, shifted by one like all priorities (`docs/design/octopus.md`).
@@ -32,7 +32,7 @@ pub const PAPER_THRESHOLDS: Thresholds = [4, 3, 2, 1];
 pub const AUTHORS_THRESHOLDS: Thresholds = [1, 3, 2, 1];
 
 impl Cells {
-    /// Whether all layers of a frame have a place in a set of them.
+    /// True if all layers of a frame have a place in a [`LayerSet`].
     pub fn fit(self) -> bool {
         let all = 2 * u16::from(self.fronts) * u16::from(self.layers);
         (1..=u16::from(LayerSet::MAX)).contains(&all)
@@ -48,15 +48,15 @@ impl Cells {
         self.fronts.saturating_mul(self.layers)
     }
 
-    /// What the frame's message of this number is: front cells come first, of these the first layer of
-    /// each cell, then the second of each.
+    /// Layer of a cell that the frame's message of this number carries: front cells come first, of
+    /// these the first layer of each cell, then the second of each.
     pub fn place(self, message: u8) -> CellLayer {
         let (group, within) = (message / self.behind().max(1), message % self.behind().max(1));
         let fronts = self.fronts.max(1);
         CellLayer { cell: group * fronts + within % fronts, layer: within / fronts }
     }
 
-    /// How many layers of each cell are among these.
+    /// Number of layers of each cell among these.
     pub fn counts(self, layers: LayerSet) -> Vec<usize> {
         let mut counts = vec![0; 2 * usize::from(self.fronts)];
         for message in (0..self.all()).filter(|message| layers.has(usize::from(*message))) {
@@ -65,8 +65,8 @@ impl Cells {
         counts
     }
 
-    /// What of these is shown: all, once each front cell has a layer. Without it a part of the picture
-    /// would be missing, or show what is behind.
+    /// Layers of these that are shown: all, once each front cell has a layer. Without it a part of the
+    /// picture would be missing, or show what is behind.
     pub fn shown(self, layers: LayerSet) -> LayerSet {
         let counts = self.counts(layers);
         let fronts = &counts[..usize::from(self.fronts)];

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Cells, CloudEncoder, Encoder, LayerMarks, QualityEncoder, Structure, TemporalEncoder};
 
-/// Which encodings of a clip are sent.
+/// Kind of a clip's encodings that are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Video {
     /// In layers of quality, at a rate that follows the path's (Octopus, section 6.2).
@@ -20,7 +20,7 @@ pub enum Video {
 }
 
 impl Video {
-    /// How a clip is coded then; `None` if it was not encoded so.
+    /// Structure of a clip's encodings of this kind; `None` if it was not encoded so.
     pub fn structure(self, clip: &LayeredVideo) -> Option<Structure> {
         match self {
             Self::Quality => clip.quality.as_ref().map(|table| Structure::Quality {

@@ -15,14 +15,14 @@ use crate::media_path::Estimate;
 pub struct EncodedLayer {
     /// Its bytes.
     pub bytes: u32,
-    /// When it may be dropped.
+    /// Marking, which says when it may be dropped.
     pub marking: Marking,
 }
 
 /// A frame to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// Which encoding of the clip it is of.
+    /// Number of the clip's encoding that it is of.
     pub encoding: u8,
     /// Its layers, the lowest first.
     pub layers: Vec<EncodedLayer>,
@@ -30,7 +30,7 @@ pub struct Encoded {
 
 /// Makes frames.
 pub trait Encoder: Send {
-    /// How the video is coded.
+    /// Structure of the video's encoding.
     fn structure(&self) -> Structure;
 
     /// The next frame, number `n`, given what is known of the path.
@@ -47,7 +47,7 @@ impl<E: Encoder + ?Sized> Encoder for Box<E> {
     }
 }
 
-/// What layers are marked with.
+/// Marks of layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerMarks {
     /// Layers of quality above the lowest have the rate of their encoding up to there as their bitrate.
@@ -55,11 +55,11 @@ pub struct LayerMarks {
     /// The lowest layer of a GoP's first frame drops all that is older; of point clouds the first message
     /// of each frame what `thresholds` says.
     pub droppers: bool,
-    /// How long a layer of quality may wait before it is dropped, ms, by layer.
+    /// Maximum time that a layer of quality may wait before it is dropped, ms, by layer.
     pub slack_ms: [u16; 3],
     /// The same for every layer of a cell.
     pub cell_slack_ms: u16,
-    /// What of what is older the droppers of point clouds drop, frame by frame.
+    /// Thresholds by which the droppers of point clouds drop older messages, frame by frame.
     pub thresholds: Thresholds,
 }
 
@@ -75,7 +75,7 @@ impl LayerMarks {
     /// Nothing may be dropped.
     pub const NONE: Self = Self { bitrates: false, droppers: false, ..Self::PAPER };
 
-    /// Whether a message says anything: without a priority no queue drops it on purpose.
+    /// True if a message says anything: without a priority no queue drops it on purpose.
     fn mark_anything(&self) -> bool {
         self.bitrates || self.droppers
     }

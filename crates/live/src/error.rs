@@ -4,7 +4,7 @@ use airlane_messages::SendError;
 
 use crate::media_path::OpenError;
 
-/// Why a session ended early.
+/// Error that ended a session early.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The path could not be opened.
@@ -32,7 +32,7 @@ pub enum LiveError {
     Encode {
         /// The frame.
         frame: u32,
-        /// What the encoder says.
+        /// Reason that the encoder gives.
         reason: String,
     },
     /// The path ended before the session did.

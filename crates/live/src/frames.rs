@@ -16,7 +16,7 @@ use crate::media_path::MediaPath;
 pub struct Frame {
     /// Its number. Numbers begin at 0 and rise; those that are left out are at the end of a GoP.
     pub number: u32,
-    /// What it is sent as.
+    /// Layers that it is sent as.
     pub encoded: Encoded,
     /// A message for each of its layers.
     pub messages: Vec<Bytes>,

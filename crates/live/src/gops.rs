@@ -22,7 +22,7 @@ const BELOW_USUAL: f64 = 4.0;
 /// (`docs/guide/live.md`, "Raw video"). Clips, whose encodings are far apart, are rarely so close
 /// to it.
 const USED: f64 = 0.85;
-/// How much of what GoPs take beside what was asked of them is the last one's.
+/// Weight of the latest GoP in the moving average of the bytes taken over the bytes asked for.
 const LATEST: f64 = 0.5;
 
 /// Makes frames in layers of quality of the pictures of a source, for one viewer, without encoding them.
@@ -44,7 +44,7 @@ pub struct LiveGops {
     first: usize,
     /// The encoding of this GoP.
     encoding: usize,
-    /// How many times what is asked of them layers take, with those below: an encoder takes more at the
+    /// Rate that layers take, with those below, over the rate asked for: an encoder takes more at the
     /// coarsest quantiser, and right after a change. At least 1: of pictures that hardly change it takes
     /// less until they do.
     takes: [f64; LAYERS],
@@ -54,12 +54,12 @@ pub struct LiveGops {
     at: Option<(u64, u32)>,
 }
 
-/// What is to become of a picture.
+/// Order to encode a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// The number of its frame.
     pub frame: u32,
-    /// When it is shown, in frame times after the first picture.
+    /// Time at which it is shown, in frame times after the first picture.
     pub at: u32,
     /// If it begins a GoP, and is a key frame: the rate of each layer alone in it, kbit/s.
     pub begins: Option<[u32; LAYERS]>,
@@ -102,7 +102,7 @@ impl LiveGops {
         }
     }
 
-    /// How its frames are coded.
+    /// Structure of its frames.
     pub fn structure() -> Structure {
         Structure::Quality { gop: GOP, layers: LAYERS as u8 }
     }
@@ -123,7 +123,7 @@ impl LiveGops {
         Some(Order { frame, at, begins: begins.then(|| layer_kbps(self.kbps[self.encoding])) })
     }
 
-    /// What the layers of a frame are sent as, once they are encoded; `ip_bytes` as of [`new`](Self::new).
+    /// Layers that a frame is sent as, once they are encoded; `ip_bytes` as of [`new`](Self::new).
     pub fn encoded(
         &mut self,
         order: &Order,
@@ -245,7 +245,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever pictures are left out, GoPs begin where the receiver takes them to, numbers have no gap
+        /// For any pictures left out, GoPs begin where the receiver takes them to, numbers have no gap
         /// within them, and no frame is shown before its time by more than a GoP.
         #[test]
         fn numbers_keep_time(first in 0u64..1 << 40, steps in prop::collection::vec(1u64..40, 1..200)) {

@@ -26,12 +26,12 @@ impl LayerSet {
         self.0 |= 1 << layer;
     }
 
-    /// Whether a layer is in it.
+    /// True if a layer is in it.
     pub fn has(self, layer: usize) -> bool {
         layer < usize::from(Self::MAX) && self.0 & (1 << layer) != 0
     }
 
-    /// How many layers are in it.
+    /// Number of layers in it.
     pub fn count(self) -> u8 {
         self.0.count_ones() as u8
     }

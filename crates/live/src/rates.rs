@@ -5,7 +5,7 @@ use airlane_octopus::MAX_BITRATE_KBPS;
 
 use crate::media_path::Estimate;
 
-/// What the encodings of a video ask of a path.
+/// Rates that the encodings of a video ask of a path.
 #[derive(Clone, Debug)]
 pub(super) struct EncodingRates {
     /// By encoding, then by layer: its mean rate with those below, IP bits/s. Those of all layers rise.

@@ -12,15 +12,15 @@ use crate::media_path::MediaPath;
 /// A layer that has come whole.
 #[derive(Clone, Debug)]
 pub struct ReceivedLayer {
-    /// What stood in front of it.
+    /// Header in front of it.
     pub header: LayerHeader,
     /// Its bytes, those in front included.
     pub bytes: u32,
     /// Its bytes behind the header, if they are not a pattern.
     pub body: Bytes,
-    /// When its last packet came.
+    /// Time at which its last packet came.
     pub at: Time,
-    /// What could be decoded with it, frame by frame.
+    /// Frames that could be decoded with it, in order.
     pub decoded: Vec<Decoded>,
 }
 

@@ -16,17 +16,17 @@ use crate::media_path::{Estimate, MediaPath};
 pub struct SentFrame {
     /// Its number, from 0.
     pub frame: u32,
-    /// When.
+    /// Time at which it was handed over.
     pub at: Time,
-    /// What it was sent as.
+    /// Layers that it was sent as.
     pub encoded: Encoded,
     /// The number of its first layer's message; those of the others follow.
     pub message: u32,
-    /// What was known of the path.
+    /// Estimates on the path at that time.
     pub estimate: Estimate,
 }
 
-/// What a sender notes.
+/// Event that a sender notes.
 #[derive(Clone, Debug)]
 pub enum Noted {
     /// A frame was handed over.
@@ -35,7 +35,7 @@ pub enum Noted {
     Dropped {
         /// Its number.
         message: u32,
-        /// When.
+        /// Time of the drop.
         at: Time,
     },
 }

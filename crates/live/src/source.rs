@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::wire::{Coding, HEADER_BYTES, LayerHeader};
 use super::{Encoded, LiveError};
 
-/// Where the bytes of layers come from.
+/// Source of the bytes of layers.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// From a pattern, as many as the table says.
@@ -19,7 +19,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What the bytes are.
+    /// Coding of the bytes.
     pub fn coding(&self) -> Coding {
         match self {
             Self::Pattern => Coding::Pattern,

@@ -4,7 +4,7 @@ use airlane_octopus::Marking;
 
 use super::{Cells, LayerSet};
 
-/// How a video is coded.
+/// Structure of a video's encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// Each frame has layers of quality. A layer needs those below it, and the same layer of the frame
@@ -45,7 +45,7 @@ impl Structure {
         }
     }
 
-    /// What can be decoded of a frame of which these layers came, if these could be of its reference.
+    /// Layers that can be decoded of a frame of which these came, if these could be of its reference.
     pub fn decodable(&self, came: LayerSet, of_reference: LayerSet) -> LayerSet {
         match *self {
             // Layers from the lowest on, as far as none is missing.
@@ -86,7 +86,7 @@ impl Structure {
 mod tests {
     use super::*;
 
-    /// Whether frame `n` needs frame `m`, directly or not.
+    /// True if frame `n` needs frame `m`, directly or not.
     fn needs(structure: Structure, n: u32, m: u32) -> bool {
         structure.reference(n).is_some_and(|r| r == m || needs(structure, r, m))
     }

@@ -15,22 +15,22 @@ pub const HEADER_BYTES: usize = 16;
 
 /// The body from which layers take their bytes.
 const BODY: &str = "live";
-/// Where in it a frame begins, and a layer of it.
+/// Distance in that body between frames, and between layers of a frame.
 const FRAME_STEP: u64 = 1 << 20;
 const LAYER_STEP: u64 = 77_777;
 /// The length of that body: more than anybody sends.
 const BODY_BYTES: u64 = 1 << 60;
 
-/// What stands in front of a layer.
+/// Header in front of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerHeader {
     /// The frame, from 0.
     pub frame: u32,
     /// The layer, from 0.
     pub layer: u8,
-    /// Which encoding of the clip it is of.
+    /// Number of the clip's encoding that it is of.
     pub encoding: u8,
-    /// When the frame was handed over, by the sender's clock.
+    /// Time at which the frame was handed over, by the sender's clock.
     pub handed: Time,
 }
 
@@ -92,7 +92,7 @@ impl LayerHeader {
     }
 }
 
-/// What the bytes of layers are.
+/// Coding of the bytes of layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// A pattern of as many bytes as the layer has, its header included; the receiver checks it.
@@ -101,14 +101,14 @@ pub enum Coding {
     Vp9,
 }
 
-/// What a sender answers to who asks for its video.
+/// Answer of a sender to a receiver that asks for its video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How it is coded.
+    /// Structure of its encoding.
     pub structure: Structure,
     /// From one frame to the next.
     pub frame_time: Duration,
-    /// What its layers' bytes are.
+    /// Coding of its layers' bytes.
     pub coding: Coding,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Delivery {
     pub(super) chunk: Option<Chunk>,
 }
 
-/// Where a chunk of the picture lies in an object.
+/// Place of a chunk of video in an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// Its position in the ladder, and its number.
@@ -41,7 +41,7 @@ impl Chunk {
         Some(Self { id: (rung, chunk), bytes })
     }
 
-    /// What of it these bytes of the object are.
+    /// Part of the chunk that these bytes of the object are.
     fn taken(&self, bytes: Range<u64>) -> Taken {
         let begin = self.bytes.start;
         let of_chunk = |at: u64| at.clamp(begin, self.bytes.end) - begin;
@@ -50,7 +50,7 @@ impl Chunk {
     }
 }
 
-/// What the server estimates for a session, as CMSD tells players (CTA-5006).
+/// Estimates of the server for a session, as CMSD tells players (CTA-5006).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Estimates {
     /// The throughput that the player can count on.

@@ -2,15 +2,15 @@
 
 use airlane_quic::QuicError;
 
-/// Why a role ended early.
+/// Error that ended a role early.
 #[derive(Debug, thiserror::Error)]
 pub enum RoleError {
     /// The transport failed.
     #[error("the connection to {peer} failed: {source}")]
     Transport {
-        /// Whom the role talked to.
+        /// Peer of the role.
         peer: String,
-        /// What happened.
+        /// Cause of the failure.
         source: QuicError,
     },
     /// Something could not be fetched: what, and why.
@@ -19,9 +19,9 @@ pub enum RoleError {
     /// The peer answered with something else than what was asked for.
     #[error("{path}: {problem}")]
     Answer {
-        /// What was asked for.
+        /// Path that was asked for.
         path: String,
-        /// What is wrong with the answer.
+        /// Fault of the answer.
         problem: String,
     },
 }

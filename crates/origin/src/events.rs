@@ -48,7 +48,7 @@ impl Carrier {
 /// A request for a part of a title.
 #[derive(Clone, Copy, Debug)]
 pub struct Requested<'a> {
-    /// When it arrived.
+    /// Time at which it arrived.
     pub at: Time,
     /// The id of the playback session; empty if the player sends none.
     pub session: &'a str,
@@ -56,16 +56,16 @@ pub struct Requested<'a> {
     pub part: &'a Part,
     /// Its CMCD.
     pub cmcd: &'a Cmcd,
-    /// Whether it begins its session.
+    /// True if it begins its session.
     pub begins: bool,
-    /// How the session is treated.
+    /// Cohort of the session, which decides its treatment.
     pub cohort: Cohort,
 }
 
 /// A response that was handed over to the connection, whole or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Responded<'a> {
-    /// When its last byte was handed over.
+    /// Time at which its last byte was handed over.
     pub at: Time,
     /// The time since the request.
     pub took: Duration,
@@ -79,7 +79,7 @@ pub struct Responded<'a> {
     pub status: StatusCode,
     /// Bytes of its body.
     pub bytes: u64,
-    /// Whether it is whole.
+    /// True if it is whole.
     pub whole: bool,
 }
 

@@ -28,7 +28,7 @@ pub trait Fetch: Send {
         cmcd: &Cmcd,
     ) -> impl Future<Output = Result<u64, RoleError>> + Send;
 
-    /// What the client sends on its connection, where that is ours.
+    /// Congestion control of the client's sending on its connection, if that is ours.
     fn control(&self) -> Option<ControlHandle> {
         None
     }

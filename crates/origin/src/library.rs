@@ -21,7 +21,7 @@ impl Source for Pattern {
     }
 }
 
-/// Where a title's further objects stand.
+/// Path element under which a title's further objects are found.
 const OPENING: &str = "opening";
 
 /// The titles of a server, by their names as URLs have them.
@@ -60,7 +60,7 @@ impl Library {
         format!("/{}/{OPENING}/{i}.m4s", in_url(&video.name))
     }
 
-    /// What stands at `path`, without its query. A title's name may contain slashes.
+    /// Object at `path`, without its query. A title's name may contain slashes.
     fn object(&self, path: &str) -> Option<Object> {
         let mut parts = path.strip_prefix('/')?.rsplitn(3, '/');
         let number: usize = parts.next()?.strip_suffix(".m4s")?.parse().ok()?;

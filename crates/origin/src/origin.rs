@@ -24,14 +24,14 @@ use crate::cmcd::Cmcd;
 use crate::http::{Answer, AnswerOptions, Busy, Exchange, Pace, answer, within};
 use crate::store::{Store, Target};
 
-/// Where players post reports (CMCD version 2, event mode).
+/// Path at which players post reports (CMCD version 2, event mode).
 pub const REPORTS_PATH: &str = "/airlane/cmcd";
 
 /// The field with a session's token: of the answer to its first request, and of requests of a player
 /// that goes on with it, on whichever connection.
 pub const SESSION_FIELD: HeaderName = HeaderName::from_static("airlane-session");
 
-/// How the origin shares its links among viewers.
+/// Policy by which the origin shares its links among viewers.
 #[derive(Clone, Debug)]
 pub enum Policy {
     /// The origin sets no weights.
@@ -52,14 +52,14 @@ pub struct Origin {
     in_flight: Arc<InFlight>,
 }
 
-/// What must end before the origin may.
+/// Work that must end before the origin may.
 #[derive(Default)]
 struct InFlight {
     /// Answers that are being sent.
     answers: Busy,
     /// Connections over HTTP/3 whose clients have not been told that the origin takes no more.
     untold: Busy,
-    /// Whether it takes no more.
+    /// True if the origin takes no more.
     stopping: Watched<bool>,
 }
 
@@ -445,7 +445,7 @@ impl Origin {
     }
 }
 
-/// Whether a player posts a report.
+/// True if a player posts a report.
 fn is_report(request: &Request<()>) -> bool {
     request.method() == Method::POST && request.uri().path() == REPORTS_PATH
 }
@@ -455,7 +455,7 @@ fn session_token(request: &Request<()>) -> Option<&str> {
     request.headers().get(SESSION_FIELD)?.to_str().ok()
 }
 
-/// Whether a media type is that of a manifest (RFC 8216; ISO/IEC 23009-1).
+/// True if a media type is that of a manifest (RFC 8216; ISO/IEC 23009-1).
 fn is_manifest(media_type: &str) -> bool {
     matches!(media_type, "application/dash+xml" | "application/vnd.apple.mpegurl")
 }

@@ -20,7 +20,7 @@ use crate::error::RoleError;
 pub struct Player {
     /// The title and how it is watched.
     pub setting: Arc<TitleModel>,
-    /// What chooses the rungs.
+    /// Bitrate algorithm, which chooses the rungs.
     pub abr: Arc<dyn Abr>,
     /// The name that it is known by to the server, for CMCD.
     pub abr_name: String,
@@ -33,18 +33,18 @@ pub struct Player {
     pub send_value: Option<usize>,
     /// Changes what it says of itself: for servers to be tried against players that lie.
     pub lie: Option<fn(&mut Cmcd)>,
-    /// When to stop fetching, if not at the end of the title.
+    /// Time at which it stops fetching, if not at the end of the title.
     pub until: Option<Time>,
 }
 
-/// How a session went.
+/// Record of a session.
 #[derive(Clone, Debug)]
 pub struct Session {
     /// The buffer and all chunks.
     pub model: PlayerModel,
-    /// What the client sent: requests and acknowledgements.
+    /// Congestion control of the client's sending: requests and acknowledgements.
     pub control: Option<ControlHandle>,
-    /// Why it ended early, if it did.
+    /// Error that ended it early, if any.
     pub failure: Option<Arc<RoleError>>,
 }
 
@@ -108,7 +108,7 @@ impl Player {
         Some(SentCurve::sample(&self.setting, &ahead, chunk, rung, buffer)?.to_text())
     }
 
-    /// What the player says of itself with a request.
+    /// Report of the player on itself, for a request.
     fn cmcd(&self, model: &PlayerModel, now: Time, rung: usize) -> Cmcd {
         let video = self.setting.video();
         let chunks = model.chunks();

@@ -45,7 +45,8 @@ pub trait WeightPolicy: Send + Sync + Debug {
     /// The policy for the session with the id `session` (empty if the player sends none) of `title`,
     /// whose player sent `cmcd`.
     fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> SessionPolicy;
-    /// How the weight of a session with this cohort is determined; `None`: it has no weight.
+    /// Rule by which the weight of a session with this cohort is determined; `None`: it has no
+    /// weight.
     fn rule(&self, title: &str, cohort: Cohort, cmcd: &Cmcd) -> Option<WeightRule>;
     /// UDP payload of a full packet in bytes, to tell body bytes from packet bytes.
     fn payload_bytes(&self) -> u64;
@@ -55,8 +56,7 @@ pub trait WeightPolicy: Send + Sync + Debug {
     fn suggestion_bps(&self, title: &str, rate_bps: f64) -> Option<u64>;
 }
 
-/// What a provider of videos knows: how its titles look under its measures of quality, and its
-/// normalisation.
+/// Data of a provider of videos: its titles under its measures of quality, and its normalisation.
 #[derive(Clone, Debug)]
 pub struct Provider {
     /// The titles as decisions see them, by name and measure of quality.
@@ -70,7 +70,7 @@ pub struct Provider {
     pub values: BTreeMap<(String, Metric, String), Arc<dyn ValueFunction>>,
     /// f of section 5.4.
     pub normalisation: Arc<Normalisation>,
-    /// How weights are found.
+    /// Configuration by which weights are found.
     pub config: Config,
     /// UDP payload of a full packet in bytes, to tell body bytes from packet bytes.
     pub payload_bytes: u64,

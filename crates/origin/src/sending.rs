@@ -19,14 +19,14 @@ pub struct Limits {
     /// The longest that a client may take to accept a piece of an answer, or to send a whole post;
     /// `None`: no limit.
     pub stalled: Option<Duration>,
-    /// How long a client may take nothing of a piece over HTTP/3 before it is taken back, so that it
-    /// takes no memory, and read again when there is room; `None`: for ever.
+    /// Time for which a client may take nothing of a piece over HTTP/3 before it is taken back, so
+    /// that it takes no memory, and read again when there is room; `None`: for ever.
     pub patience: Option<Duration>,
     /// Bytes that a post may have.
     pub post_bytes: usize,
-    /// What a request over HTTP/3 may ask for.
+    /// Bounds on a request over HTTP/3.
     pub request: RequestBounds,
-    /// How fast requests may follow each other on a connection over HTTP/3; `None`: at any rate.
+    /// Maximum rate of requests on a connection over HTTP/3; `None`: at any rate.
     pub rate: Option<RequestRate>,
     /// A connection over HTTP/3 on which nothing was asked for by then is closed; `None`: never.
     pub first_request: Option<Duration>,

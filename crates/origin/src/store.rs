@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 /// A future of a store.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What is asked for, and by whom.
+/// Object that is asked for, and the client that asks.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The path of the URL as it came: it starts with a slash and has no query.
@@ -26,13 +26,13 @@ pub struct Target<'a> {
     pub query: Option<&'a str>,
     /// The fields of the request.
     pub fields: &'a HeaderMap,
-    /// Who asks.
+    /// Address of the client.
     pub peer: SocketAddr,
 }
 
 /// Finds objects. One store serves any number of requests at a time.
 pub trait Store: Send + Sync + Debug {
-    /// What is asked for. `Ok(None)`: nothing stands there.
+    /// Object that is asked for; `Ok(None)` if there is none.
     ///
     /// # Errors
     /// If what stands there cannot be opened; of the kind `PermissionDenied` if this client may not
@@ -57,9 +57,9 @@ pub struct Object {
     pub len: u64,
     /// Its media type, for `Content-Type`.
     pub media_type: &'static str,
-    /// What tells this version of it from others, if anything does.
+    /// Version of the object, if it is known.
     pub version: Option<Version>,
-    /// How long it may be kept, for `Cache-Control`; `None`: the header is not sent.
+    /// Directives on its caching, for `Cache-Control`; `None`: the header is not sent.
     pub caching: Option<&'static str>,
     /// Further fields of answers with it.
     pub fields: Vec<(HeaderName, HeaderValue)>,
@@ -69,25 +69,25 @@ pub struct Object {
     pub source: Arc<dyn Source>,
 }
 
-/// What tells a version of an object from others (RFC 9110, section 8.8).
+/// Version of an object, which tells it from others (RFC 9110, section 8.8).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// A strong entity tag with its quotes.
     pub etag: String,
-    /// When it was changed last, in whole seconds since 1970, if that is known.
+    /// Time of its last change, in whole seconds since 1970, if that is known.
     pub modified_s: Option<u64>,
 }
 
-/// Which part of a title an object is.
+/// Part of a title that an object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The title's name.
     pub title: Arc<str>,
-    /// What of it.
+    /// Role of the object in the title.
     pub role: PartRole,
 }
 
-/// What of a title an object is.
+/// Role of an object in a title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartRole {
     /// A chunk of the picture: its position in the ladder, lowest rate first, and its number, both

@@ -70,7 +70,7 @@ impl Viewer {
         self.watching != before
     }
 
-    /// How it is watched.
+    /// Pace and visibility of the playback.
     pub fn watching(&self) -> Watching {
         self.watching
     }
@@ -80,7 +80,7 @@ impl Viewer {
         self.stalled
     }
 
-    /// Whether the request is for another place of the video. A player that asks for what it holds
+    /// True if the request is for another place of the video. A player that asks for what it holds
     /// already, in a better version, does not seek: its buffer stays.
     fn seeks(&self, chunk: usize, length: Duration, cmcd: &Cmcd) -> bool {
         let Some(last) = self.last else { return false };
@@ -89,7 +89,8 @@ impl Viewer {
         !in_order && (cmcd.state == Some(PlayerState::Seeking) || cmcd.startup || empty)
     }
 
-    /// What the player should hold now if it played on all the time, and how long that was.
+    /// Buffer that the player should have now if it played on all the time, and the time since its
+    /// last request.
     fn predicted(&self, now: Time, length: Duration, chunk: usize) -> Option<(Duration, Duration)> {
         let last = self.last?;
         let passed = now - last.at;
@@ -99,12 +100,12 @@ impl Viewer {
     }
 }
 
-/// How long the picture stood still, if a player holds more than it would have had it played on.
+/// Time for which playback stalled, if a player holds more than it would have had it played on.
 fn stood_still((predicted, passed): (Duration, Duration), buffer: Duration) -> Duration {
     buffer.saturating_sub(predicted).min(passed)
 }
 
-/// How it is watched after a report.
+/// Pace and visibility of the playback after a report.
 fn watching(cmcd: &Cmcd, before: Watching) -> Watching {
     let pace = match (cmcd.state, cmcd.pace) {
         (Some(PlayerState::Paused | PlayerState::Ended), _) => 0.0,

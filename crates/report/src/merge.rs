@@ -46,8 +46,8 @@ pub fn merge(reports: Vec<Report>) -> Report {
     all
 }
 
-/// How many claims have which verdict: `Of 5 claims 3 hold, 1 fails, 1 is undecided.`; empty
-/// without claims.
+/// Number of claims by verdict, as a sentence: `Of 5 claims 3 hold, 1 fails, 1 is undecided.`;
+/// empty without claims.
 pub fn tally(claims: &[Claim]) -> String {
     if claims.is_empty() {
         return String::new();

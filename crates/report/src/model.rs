@@ -66,7 +66,7 @@ pub struct Report {
     /// Remarks and warnings, a paragraph each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// Where every figure comes from, and the command that repeats it.
+    /// Origin of every figure, and the command that repeats it.
     #[serde(default)]
     pub provenance: Vec<Provenance>,
 }
@@ -100,7 +100,7 @@ pub struct Section {
     pub title: String,
     /// One sentence that says what came out, if it differs from the report's.
     pub verdict: String,
-    /// What was run, in a sentence or two.
+    /// Description of the run, in a sentence or two.
     pub lead: String,
     /// The page with more on it, relative to this one; empty if there is none.
     pub page: String,
@@ -137,9 +137,9 @@ impl Section {
 /// One circumstance of a story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What: `Link`.
+    /// Name of the circumstance: `Link`.
     pub name: String,
-    /// How much, with its unit: `10 Mbit/s`.
+    /// Value with its unit: `10 Mbit/s`.
     pub value: String,
 }
 
@@ -174,7 +174,7 @@ impl Scheme {
 pub struct Term {
     /// The word.
     pub term: String,
-    /// What it means, in a sentence.
+    /// Meaning of the word, in a sentence.
     pub meaning: String,
 }
 
@@ -185,14 +185,14 @@ impl Term {
     }
 }
 
-/// Where figures come from: enough to repeat them.
+/// Origin of figures: enough to repeat them.
 ///
 /// Only what the seed determines belongs here, so that the page is the same over repeats; host,
 /// date and wall time stay in `run.json`. Empty fields are not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// What was run: `Minerva, seed 1`.
+    /// Name of what was run: `Minerva, seed 1`.
     pub label: String,
     /// The command that repeats it.
     pub command: String,

@@ -16,7 +16,7 @@ pub(super) const MAX_COPIES: u64 = 1000;
 /// Most entries of a list that has copies.
 const MAX_ENTRIES: usize = 10_000;
 
-/// What stands for the number of a copy.
+/// Character that stands for the number of a copy.
 const NUMBER: char = '#';
 
 /// A document in which each entry of its lists that has `copies` is replaced by so many.

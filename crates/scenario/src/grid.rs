@@ -96,7 +96,7 @@ impl Axis {
         format!("{}={values}", self.key)
     }
 
-    /// Whether the command line gave it, and not the file.
+    /// True if the command line gave the axis, and not the file.
     pub fn is_of_command_line(&self) -> bool {
         self.values.iter().any(|v| v.node.origin == Origin::Grid)
     }
@@ -226,12 +226,12 @@ impl Grid {
         &self.axes
     }
 
-    /// How many cells the grid has.
+    /// Number of cells of the grid.
     pub fn cells(&self) -> usize {
         self.axes.iter().map(|a| a.values.len()).product()
     }
 
-    /// Which value of each axis a cell has, as positions in [`Axis::values`].
+    /// Value of each axis in a cell, as positions in [`Axis::values`].
     pub fn position(&self, cell: usize) -> Vec<usize> {
         let mut rest = cell;
         let mut position: Vec<usize> = self

@@ -180,10 +180,10 @@ fn utf8<'a>(bytes: &'a [u8], name: &Path) -> Result<Cow<'a, str>, InputError> {
 pub struct KeyDoc {
     /// Its path, without the numbers of list entries: `scheme.minerva.alpha`.
     pub key: String,
-    /// What it may hold, with its unit.
+    /// Values that it may hold, with their unit.
     pub kind: String,
     /// Its default: a value, `required` or `none`.
     pub default: String,
-    /// What it means.
+    /// Meaning of the key.
     pub doc: String,
 }

@@ -10,7 +10,7 @@ use super::{KeyDoc, Registry};
 /// The message for a key that no call read.
 pub(super) const UNKNOWN_KEY: &str = "unknown key";
 
-/// What a reading leaves besides its result.
+/// Results of a reading besides its value: errors, and the keys asked for.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// Registry that the scenario is read with; its keys are suggested for unknown ones.
@@ -62,7 +62,7 @@ impl Notes {
         }
     }
 
-    /// Whether keys are wanted, those of absent tables included.
+    /// True if keys are wanted, those of absent tables included.
     pub(super) fn is_listing(&self) -> bool {
         self.keys.is_some()
     }

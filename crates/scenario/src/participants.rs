@@ -39,7 +39,7 @@ pub trait Participants: Any + Debug + erased_serde::Serialize + Send + Sync {
     /// Name of the workload.
     fn workload(&self) -> &'static str;
 
-    /// Whether no one takes part.
+    /// True if no one takes part.
     fn is_empty(&self) -> bool;
 
     /// Names of all that have rows of their own; they are distinct in a scenario.
@@ -52,7 +52,7 @@ pub trait Participants: Any + Debug + erased_serde::Serialize + Send + Sync {
     fn inner(&self) -> &dyn Any;
 }
 
-/// Where a pair of hosts, a server and its client, is attached.
+/// Attachment of a pair of hosts, a server and its client, to the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Numbers of the accesses that the client is on: at least one.
@@ -63,14 +63,14 @@ pub struct Place {
     pub server: Option<String>,
 }
 
-/// What a scheme says of a workload. What it serialises as is all that runs under it depend on.
+/// Settings of a scheme for one workload. Its serialised form is all that runs under it depend on.
 pub trait SchemePart: Any + Debug + erased_serde::Serialize + Send + Sync {
-    /// Whether it sets weights of connections while they run.
+    /// True if the scheme sets weights of connections while they run.
     fn sets_weights(&self) -> bool {
         false
     }
 
-    /// What a reader of the report should know of it, in sentences.
+    /// Sentences on the scheme for the reader of the report.
     fn note(&self) -> Vec<String> {
         Vec::new()
     }
@@ -105,7 +105,7 @@ impl AllParticipants {
     }
 }
 
-/// What a scheme says of workloads; nothing of those that it does not mention.
+/// Settings of a scheme by workload; nothing of those that it does not mention.
 #[derive(Clone, Debug, Default)]
 pub struct SchemeParts(Vec<Arc<dyn SchemePart>>);
 

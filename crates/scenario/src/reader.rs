@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         self.note(origin, path, found.into(), expected.into());
     }
 
-    /// Whether `key` is given.
+    /// True if `key` is given.
     pub fn has(&self, key: &str) -> bool {
         self.entries.is_some_and(|e| e.contains_key(key))
     }
@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         self.notes.registry()
     }
 
-    /// Whether keys are listed instead of read.
+    /// True if keys are listed instead of read.
     pub(super) fn is_listing(&self) -> bool {
         self.notes.is_listing()
     }

@@ -10,8 +10,8 @@ use airlane_net::queue::QueueKind;
 use crate::participants::WorkloadKeys;
 use crate::{KeyDoc, decode};
 
-/// What a scenario may name besides what this crate knows: workloads, and controllers and queues that other crates
-/// bring. Clones share it.
+/// Names that a scenario may use besides those that this crate knows: workloads, and controllers and queues that
+/// other crates bring. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Registry(Arc<Entries>);
 

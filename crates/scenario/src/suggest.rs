@@ -17,7 +17,7 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
-/// Whether the two differ by a unit only: `rate` for `rate_bps`, `rtt_ms` for `rtt_s`.
+/// True if the two differ by a unit only: `rate` for `rate_bps`, `rtt_ms` for `rtt_s`.
 fn extends(candidate: &str, word: &str) -> bool {
     let stem =
         |s: &str| s.rsplit_once('_').map_or_else(|| s.to_owned(), |(stem, _)| stem.to_owned());

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 /// Deepest nesting that is read: far more than a scenario has, far less than a stack holds.
 const MAX_DEPTH: usize = 16;
 
-/// Where a value was given.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     /// On this line of the file, from 1.
@@ -49,7 +49,7 @@ impl Node {
     }
 }
 
-/// What TOML can hold.
+/// Value of TOML.
 #[derive(Clone, Debug)]
 pub(super) enum Data {
     Flag(bool),
@@ -129,7 +129,7 @@ pub(super) fn parse(text: &str) -> Result<Node, InputError> {
 
 /// Byte offsets to line numbers.
 struct Lines {
-    /// Where each line starts.
+    /// Byte offset of the start of each line.
     starts: Vec<usize>,
 }
 
@@ -265,7 +265,7 @@ fn place(root: &mut Node, path: &str, node: Node, exclusive: &[&[&str]]) -> Resu
     Ok(())
 }
 
-/// Whether putting a value at `later` undoes one that was put at `earlier`.
+/// True if putting a value at `later` undoes one that was put at `earlier`.
 pub(super) fn undoes(later: &str, earlier: &str) -> bool {
     let (later, earlier) = (segments(later), segments(earlier));
     if earlier.starts_with(&later) {

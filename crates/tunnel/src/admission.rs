@@ -19,7 +19,7 @@ use airlane_host::date;
 /// Between two looks at the list of clients.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What a serving end is told of its clients.
+/// Configuration of the clients of a serving end.
 #[derive(Clone, Debug, Default)]
 pub struct AdmissionConfig {
     /// The file with its clients; without one those alone are let in who have its own key.
@@ -29,7 +29,7 @@ pub struct AdmissionConfig {
     pub state: Option<PathBuf>,
 }
 
-/// Whom a serving end lets in.
+/// Admission of clients at a serving end.
 pub(crate) struct Admission {
     pub(crate) clients: Clients,
     pub(crate) begun: ConnectionCounts,
@@ -63,7 +63,7 @@ impl Admission {
         Ok((admission, verifier))
     }
 
-    /// Whether a subflow of a client is served.
+    /// True if a subflow of a client is served.
     pub(crate) fn admits(&self, peer: PeerId, warnings: &Arc<RateLimitedLog>) -> bool {
         let Some(name) = self.clients.name(peer) else { return false };
         if self.clients.is_shared(peer) {

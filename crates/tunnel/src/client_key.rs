@@ -13,7 +13,7 @@ use super::clients::ClientName;
 use super::key::{self, BYTES, FILE_BYTES, Key, from_hex, random, to_hex};
 use airlane_host::secret_file;
 
-/// The first subflow of a client's key file.
+/// First line of a client's key file.
 const LABEL: &str = "airlane-tunnel-client-1";
 const EXPECTED: &str = "expected a file that `airlane tunnel key --client NAME` wrote";
 
@@ -27,7 +27,7 @@ pub struct ClientKey {
     auth_token: KnockOf,
 }
 
-/// What its first packets are made with.
+/// Keys that its first packets are made with.
 #[derive(Clone)]
 enum KnockOf {
     /// The serving end's own key.
@@ -45,7 +45,7 @@ impl std::fmt::Debug for ClientKey {
     }
 }
 
-/// Whether the text of a file is that of a client's key.
+/// True if the text of a file is that of a client's key.
 pub(crate) fn is_one(text: &str) -> bool {
     text.lines().next() == Some(LABEL)
 }
@@ -77,12 +77,12 @@ impl ClientKey {
         })
     }
 
-    /// Whether it is the serving end's own.
+    /// True if it is the serving end's own key.
     pub fn is_shared(&self) -> bool {
         matches!(self.auth_token, KnockOf::Shared(_))
     }
 
-    /// Who it is to the server.
+    /// Identity of the client to the server.
     pub(crate) fn peer(&self) -> Result<PeerId, InputError> {
         key::public(&self.identity)
     }
@@ -141,7 +141,7 @@ impl ClientKey {
         Ok(Self { identity, server, auth_token: KnockOf::Own { name, secret, mask } })
     }
 
-    /// What makes its first packets.
+    /// Signer of the tokens in its first packets.
     pub(crate) fn auth_token(&self) -> Result<TokenSigner, InputError> {
         Ok(match &self.auth_token {
             KnockOf::Shared(key) => TokenSigner::Shared(key.clone()),
@@ -153,7 +153,7 @@ impl ClientKey {
         })
     }
 
-    /// What it shows, and what it asks of servers.
+    /// TLS identity that it shows, and the server's key that it asks for.
     pub(crate) fn tls(&self) -> Result<Tls, QuicError> {
         let server = PinnedKeys::new([PublicKey::ed25519(&self.server)]);
         key::tls(&self.identity, Trust::Mutual(Arc::new(server)))

@@ -22,7 +22,7 @@ use super::client_key::ClientKey;
 use super::key::{self, Key, from_hex, to_hex};
 use airlane_host::secret_file;
 
-/// The first subflow of the file.
+/// First line of the file.
 const LABEL: &str = "airlane-tunnel-clients-1";
 /// Bytes of the file at most.
 const MAX_BYTES: u64 = 1 << 20;
@@ -160,7 +160,7 @@ fn write(file: &Path, bytes: &[u8], key: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// What tells whether a file is as it was.
+/// Stamp that tells whether a file is unchanged.
 type Stamp = (SystemTime, u64, u64);
 
 fn stamp(file: &Path) -> Option<Stamp> {
@@ -207,7 +207,7 @@ fn parse(text: &str) -> Result<Names, InputError> {
     Ok(names)
 }
 
-/// Whom a serving end lets in.
+/// Clients that a serving end lets in.
 pub(crate) struct Clients {
     key: Key,
     file: Option<PathBuf>,
@@ -250,7 +250,8 @@ impl Clients {
         Ok(clients)
     }
 
-    /// What the serving end shows, and whom it asks for: the clients as they are at the time.
+    /// TLS identity that the serving end shows, and the clients it asks for: as they are at the
+    /// time.
     pub(crate) fn server_tls(&self) -> Result<Tls, QuicError> {
         self.key.server_tls(Trust::Mutual(self.pins.clone()))
     }
@@ -286,7 +287,7 @@ impl Clients {
         Ok(gone.map(|client| (client.name, client.peer)).collect())
     }
 
-    /// Who has made a first packet, and what it says; `None` if it was none of the clients.
+    /// Token of a first packet and the client that made it; `None` if it was none of the clients.
     pub(crate) fn identify(&self, bytes: &[u8]) -> Option<(AuthToken, PeerId)> {
         let (shared, peer) = &self.shared;
         if let Some(auth_token) = shared.open(bytes) {
@@ -307,7 +308,7 @@ impl Clients {
         known.by_id.get(&client_id(peer)).map(|client| client.name.to_string())
     }
 
-    /// Whether it has the serving end's own key.
+    /// True if the client has the serving end's own key.
     pub(crate) fn is_shared(&self, peer: PeerId) -> bool {
         peer == self.shared.1
     }
@@ -321,7 +322,7 @@ impl Clients {
         all
     }
 
-    /// Who has the serving end's own key.
+    /// Identity of those that have the serving end's own key.
     pub(crate) fn shared_peer(&self) -> PeerId {
         self.shared.1
     }

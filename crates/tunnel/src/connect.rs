@@ -47,16 +47,16 @@ const LOOK: Duration = Duration::from_millis(100);
 /// The other end has answered by then: a target is given less.
 const ANSWER: Duration = Duration::from_secs(40);
 
-/// What is made available at a local address.
+/// Target that is made available at a local address.
 #[derive(Clone, Debug)]
 pub struct Forward {
-    /// Where applications connect to.
+    /// Address that applications connect to.
     pub listen: SocketAddr,
-    /// Where the other end connects them to.
+    /// Target that the other end connects them to.
     pub target: Target,
 }
 
-/// What carries a subflow.
+/// Transport of a subflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubflowTransport {
     /// The system's TCP.
@@ -69,25 +69,25 @@ pub enum SubflowTransport {
 /// Configuration of a connecting end.
 #[derive(Clone, Debug)]
 pub struct TunnelClientConfig {
-    /// Where the other end is.
+    /// Address of the other end.
     pub server: ServerAddress,
     /// This client's key.
     pub key: ClientKey,
-    /// What subflows leave from.
+    /// Interfaces or addresses that subflows leave from.
     pub interfaces: Vec<InterfaceSpec>,
-    /// Where it is kept what interfaces with a cap have used; needed if there is one.
+    /// File with the usage of interfaces that have a cap; needed if there is one.
     pub usage: Option<PathBuf>,
-    /// What carries them.
+    /// Transport of subflows.
     pub over: SubflowTransport,
     /// The congestion controller of subflows over QUIC.
     pub congestion: Congestion,
-    /// Where to take SOCKS5.
+    /// Address at which it takes SOCKS5.
     pub socks: Option<SocketAddr>,
-    /// What to make available.
+    /// Targets to make available at local addresses.
     pub forwards: Vec<Forward>,
-    /// Where to show figures over HTTP.
+    /// Address at which it shows its status over HTTP.
     pub status: Option<SocketAddr>,
-    /// What it holds at most.
+    /// Limits on what it holds.
     pub bounds: SessionLimits,
 }
 
@@ -124,7 +124,7 @@ struct Shared {
     unasked: Arc<ConnectionLimiter>,
 }
 
-/// What a local address is for.
+/// Service at a local address.
 #[derive(Clone)]
 enum Service {
     Socks,
@@ -194,22 +194,22 @@ impl TunnelClient {
         Ok(Self { socks, forwards, status, shared, stop })
     }
 
-    /// Where it takes SOCKS5.
+    /// Address at which it takes SOCKS5.
     pub fn socks(&self) -> Option<SocketAddr> {
         self.socks
     }
 
-    /// Where it takes connections of each forward.
+    /// Address at which it takes connections of each forward.
     pub fn forwards(&self) -> &[SocketAddr] {
         &self.forwards
     }
 
-    /// Where it shows figures.
+    /// Address at which it shows its status.
     pub fn status_address(&self) -> Option<SocketAddr> {
         self.status
     }
 
-    /// What it has done and is doing.
+    /// Status: counts of what it has done and is doing.
     pub fn status(&self) -> TunnelStatus {
         self.shared.status()
     }

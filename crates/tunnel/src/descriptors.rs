@@ -26,7 +26,7 @@ impl DescriptorPlan {
     }
 }
 
-/// Whether an error says that there are no descriptors left, of the process or of the system.
+/// True if an error says that there are no descriptors left, of the process or of the system.
 pub(crate) fn is_out_of_descriptors(e: &io::Error) -> bool {
     const ENFILE: i32 = 23;
     const EMFILE: i32 = 24;

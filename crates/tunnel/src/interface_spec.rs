@@ -14,13 +14,13 @@ const EXPECTED: &str = "expected backup, price=NUMBER, max-rate=RATE such as 20M
 /// An interface, and what it may be used for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceSpec {
-    /// What subflows leave from.
+    /// Interface or address that subflows leave from.
     pub path: PathSpec,
     /// Its price, and whether it is a backup.
     pub preference: Preference,
     /// Bits per second that each end sends over it at most, as counted on the air.
     pub max_bps: Option<u64>,
-    /// What it may carry in both directions together.
+    /// Data cap of both directions together.
     pub cap: Option<Cap>,
 }
 

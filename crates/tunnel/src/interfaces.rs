@@ -60,7 +60,7 @@ impl Interfaces {
     }
 }
 
-/// What connects over each path.
+/// Connector of each path.
 fn dialers(
     runtime: &RuntimeHandle,
     request: &TunnelClientConfig,

@@ -21,7 +21,7 @@ use airlane_host::secret_file;
 pub(crate) const BYTES: usize = 32;
 /// A key file is no longer than that.
 pub(crate) const FILE_BYTES: u64 = 4096;
-/// How the subflow of a key file begins, before the key in hexadecimal.
+/// Label of a key file, before the key in hexadecimal.
 const LABEL: &str = "airlane-tunnel-key-1 ";
 /// The name that the ends' certificates have.
 pub(crate) const NAME: &str = "tunnel.airlane";
@@ -75,7 +75,7 @@ impl Key {
         Ok(Self(key))
     }
 
-    /// What is derived from it for `purpose` (RFC 5869 with SHA-256).
+    /// Key that is derived from it for `purpose` (RFC 5869 with SHA-256).
     fn derive(&self, purpose: &str) -> [u8; BYTES] {
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"airlane tunnel 1");
         let extracted = salt.extract(&self.0);
@@ -98,17 +98,17 @@ impl Key {
         self.derive("client identity")
     }
 
-    /// What first packets of clients that have this key are authenticated with.
+    /// Key that authenticates first packets of clients that have this key.
     pub(crate) fn shared_token_key(&self) -> TokenKey {
         TokenKey::new(&self.derive("knock"))
     }
 
-    /// What first packets of a client with a key of its own are authenticated with.
+    /// Key that authenticates first packets of a client with a key of its own.
     pub(crate) fn client_token_key(&self, client: PeerId) -> [u8; BYTES] {
         self.derive(&format!("knock of client {}", to_hex(&client)))
     }
 
-    /// What hides which client a first packet is of.
+    /// Mask that hides which client a first packet is of.
     pub(crate) fn mask(&self) -> [u8; BYTES] {
         self.derive("mask of clients")
     }
@@ -123,13 +123,13 @@ impl Key {
         to_hex(&self.derive("name of files")[..8])
     }
 
-    /// What a server shows; it asks for clients of `trust`.
+    /// TLS identity that a server shows; it asks for clients of `trust`.
     pub(crate) fn server_tls(&self, trust: Trust) -> Result<Tls, QuicError> {
         tls(&self.server_identity(), trust)
     }
 }
 
-/// What an end with this identity shows.
+/// TLS configuration of an end with this identity.
 pub(crate) fn tls(identity: &[u8; BYTES], trust: Trust) -> Result<Tls, QuicError> {
     Ok(Tls { identity: Some(Identity::from_secret(identity, &[NAME])?.shown()?), trust })
 }

@@ -28,7 +28,7 @@ pub(crate) fn tcp(at: SocketAddr) -> Result<TcpListener, InputError> {
     listening.map_err(|e| refused(at, &e))
 }
 
-/// Why nobody can be listened to there.
+/// Error for an address that cannot be listened at.
 pub(crate) fn refused(at: SocketAddr, e: &dyn fmt::Display) -> InputError {
     InputError::new(format!("cannot listen there: {e}"), "choose another address or port")
         .at_key(at.to_string())

@@ -14,7 +14,7 @@ const UNSENT_BYTES: u32 = 128 << 10;
 /// Bytes of an interface's name at most (IFNAMSIZ, with its end).
 const NAME_BYTES: usize = 15;
 
-/// What a subflow leaves from.
+/// Interface or address that a subflow leaves from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathSpec {
     /// An interface of this name: nothing leaves through others.
@@ -53,7 +53,7 @@ impl FromStr for PathSpec {
 }
 
 impl PathSpec {
-    /// Whether an address of the other end can be reached from it, whatever addresses it has now.
+    /// True if an address of the other end can be reached from it, whatever addresses it has now.
     pub(crate) fn fits(&self, remote: SocketAddr) -> bool {
         match self {
             Self::Interface(_) => true,

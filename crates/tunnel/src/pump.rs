@@ -34,7 +34,7 @@ pub(crate) struct Passed {
     pub(crate) out: AtomicU64,
 }
 
-/// Why a connection did not end in order.
+/// Reason why a connection did not end in order.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PumpError {
     #[error("the application's connection: {0}")]
@@ -46,13 +46,13 @@ pub(crate) enum PumpError {
 }
 
 impl PumpError {
-    /// Whether there were no descriptors left.
+    /// True if there were no descriptors left.
     pub(crate) fn is_out_of_descriptors(&self) -> bool {
         matches!(self, Self::Application(e) if is_out_of_descriptors(e))
     }
 }
 
-/// What came first on a stream that this end opened: the other end's reply and what came behind it.
+/// Reads the other end's reply on a stream that this end opened, and returns the bytes behind it.
 ///
 /// # Errors
 /// If the stream fails, or the reply is a refusal.
@@ -65,11 +65,11 @@ pub(crate) async fn reply(stream: &MultipathStream) -> Result<Vec<Bytes>, PumpEr
     }
 }
 
-/// What each direction begins with.
+/// Bytes that each direction begins with.
 pub(crate) struct Beginning {
-    /// What the application has said already.
+    /// Bytes that the application has sent already.
     pub(crate) said: Bytes,
-    /// What came for it already; `None` if the other end's reply has not come yet.
+    /// Bytes that came for it already; `None` if the other end's reply has not come yet.
     pub(crate) came: Option<Vec<Bytes>>,
 }
 

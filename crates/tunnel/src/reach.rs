@@ -23,13 +23,13 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Sockets that connect at once at most, of all clients.
 const MAX_CONNECTING: usize = 256;
 
-/// Who opened a stream, for what it may take of what all share.
+/// Client that opened a stream, for its part of what all share.
 pub(crate) type Holder = PeerId;
 
 /// Permit of sockets to targets.
 pub(crate) type SocketPermit = FairPermit<Holder>;
 
-/// What connects to targets.
+/// Connector to targets.
 pub(crate) struct Reach {
     runtime: RuntimeHandle,
     policy: TargetPolicy,
@@ -48,7 +48,7 @@ pub(crate) struct Reached {
     pub(crate) permit: SocketPermit,
 }
 
-/// Why there is no connection to a target.
+/// Reason why there is no connection to a target.
 #[derive(Debug)]
 pub(crate) enum Unreached {
     /// None of its addresses is allowed.
@@ -159,7 +159,7 @@ impl Reach {
     }
 }
 
-/// How a client hears of failures: of that of a host that answered, if one did.
+/// Reply to a client about failures: of that of a host that answered, if one did.
 fn reply_to(failed: &[io::Error]) -> Reply {
     let replies = failed.iter().map(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => Reply::Refused,

@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 64 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AcceptedToken {
     pub(crate) client: ClientId,
-    /// When it was made, milliseconds since 1970.
+    /// Time at which it was made, milliseconds since 1970.
     pub(crate) time_ms: u64,
     pub(crate) nonce: Nonce,
     pub(crate) channel: u8,
@@ -52,11 +52,11 @@ impl AcceptedToken {
 /// The files of the authorisation tokens that a serving end has taken.
 pub(crate) struct ReplayLog {
     folder: PathBuf,
-    /// How the names of its files begin.
+    /// Beginning of the names of its files.
     name: String,
     /// The files that are read: the time's before and the time's own.
     files: Vec<EpochFile>,
-    /// Whether it was said that they cannot be written.
+    /// True if it was said that they cannot be written.
     is_broken: bool,
 }
 
@@ -113,7 +113,7 @@ impl ReplayLog {
         Ok(())
     }
 
-    /// What was appended since this was asked last.
+    /// Tokens that were appended since this was asked last.
     pub(crate) fn news(&mut self, now_ms: u64) -> Vec<AcceptedToken> {
         let turned = self.turn(now_ms);
         let mut news = Vec::new();

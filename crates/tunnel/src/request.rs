@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// What a stream is for.
+/// Purpose of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TunnelRequest {
     /// A TCP connection to a target.

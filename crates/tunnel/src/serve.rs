@@ -33,25 +33,25 @@ use airlane_host::RateLimitedLog;
 use airlane_host::date;
 use airlane_host::host_id;
 
-/// How long clients may take to hear that QUIC ends.
+/// Time in which clients may hear that QUIC ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Configuration of a serving end.
 #[derive(Clone, Debug)]
 pub struct TunnelServerConfig {
-    /// Where to listen, over TCP and UDP.
+    /// Addresses to listen at, over TCP and UDP.
     pub listen: Vec<SocketAddr>,
     /// Its key.
     pub key: Key,
-    /// Who else may use it.
+    /// Further clients that may use it.
     pub admission: AdmissionConfig,
-    /// Where they may connect to.
+    /// Rules on the targets that they may be connected to.
     pub rules: Rules,
     /// The congestion controller of subflows over QUIC.
     pub congestion: Congestion,
-    /// Where to show figures over HTTP.
+    /// Address at which it shows its status over HTTP.
     pub status: Option<SocketAddr>,
-    /// What it holds at most.
+    /// Limits on what it holds.
     pub bounds: SessionLimits,
 }
 
@@ -71,7 +71,7 @@ impl std::fmt::Debug for TunnelServer {
     }
 }
 
-/// What all streams share.
+/// State that all streams share.
 struct Shared {
     admission: Arc<Admission>,
     reach: Reach,
@@ -174,7 +174,7 @@ impl TunnelServer {
         Ok(Self { addresses, endpoints, acceptor, shared, status, stop })
     }
 
-    /// Where it listens.
+    /// Addresses at which it listens.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -189,12 +189,12 @@ impl TunnelServer {
         self.acceptor.sessions().iter().map(|session| session.streams).sum()
     }
 
-    /// Where it shows figures.
+    /// Address at which it shows its status.
     pub fn status_address(&self) -> Option<SocketAddr> {
         self.status
     }
 
-    /// What it has done and is doing.
+    /// Status: counts of what it has done and is doing.
     pub fn status(&self) -> TunnelStatus {
         self.shared.status(&self.acceptor)
     }

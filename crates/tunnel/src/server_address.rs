@@ -21,7 +21,7 @@ const LOOKUP_INTERVAL: Duration = Duration::from_secs(2);
 /// the resolver may be what is broken.
 const LOOKUP_WAIT: Duration = Duration::from_millis(500);
 
-/// Where the serving end is.
+/// Address of the serving end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerAddress {
     /// At one of these addresses.
@@ -59,7 +59,7 @@ pub(crate) struct ServerLookup {
     address: ServerAddress,
     resolve: Box<Resolve>,
     state: Mutex<State>,
-    /// How many look-ups have ended.
+    /// Number of look-ups that have ended.
     ended: watch::Sender<u64>,
 }
 
@@ -67,9 +67,9 @@ pub(crate) struct ServerLookup {
 struct State {
     /// Those of the latest look-up that found any.
     known: Vec<SocketAddr>,
-    /// Why the latest look-up found none; empty if it did.
+    /// Reason why the latest look-up found none; empty if it did.
     problem: String,
-    /// When the latest look-up began.
+    /// Time at which the latest look-up began.
     begun: Option<Time>,
     is_running: bool,
 }
@@ -168,7 +168,7 @@ mod tests {
         SocketAddr::from(([10, 0, 0, last], 4434))
     }
 
-    /// What the n-th look-up finds; `None`: it never ends.
+    /// Result of the n-th look-up; `None`: it never ends.
     type Finds = fn(usize) -> Option<io::Result<Vec<SocketAddr>>>;
 
     fn lookup(runtime: &RuntimeHandle, finds: Finds) -> (Arc<ServerLookup>, Arc<AtomicUsize>) {

@@ -11,7 +11,7 @@ use super::path_spec::PathSpec;
 use super::server_address::ServerLookup;
 use airlane_host::happy_eyeballs::{interleave, race};
 
-/// What subflows over an interface leave from, and where they lead to.
+/// Path of subflows over an interface: the origin they leave from, and the address they lead to.
 #[derive(Clone)]
 pub(crate) struct ServerPath {
     pub(crate) runtime: RuntimeHandle,

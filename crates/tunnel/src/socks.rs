@@ -13,7 +13,7 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// What a client does not keep to.
+/// Violation of the protocol by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SocksError {
     /// It does not speak SOCKS5.
@@ -31,7 +31,7 @@ pub enum SocksError {
 }
 
 impl SocksError {
-    /// What the client is answered before the connection is closed.
+    /// Answer to the client before the connection is closed.
     pub fn answer(self) -> Option<Bytes> {
         match self {
             Self::Version => None,
@@ -42,7 +42,7 @@ impl SocksError {
     }
 }
 
-/// What a client asks for.
+/// Request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// A connection.

@@ -47,7 +47,7 @@ const FULL_LOSS_SHARE: f64 = 0.02;
 const THINNED_GAIN: f64 = CWND_GAIN;
 const THINNED_FOR: Duration = Duration::from_secs(5);
 
-/// What BBR is doing (section 4.3).
+/// Mode of BBR (section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Startup,
@@ -58,9 +58,9 @@ enum Mode {
         since: Time,
     },
     ProbeRtt {
-        /// When the flight had fallen to the least window, plus [`PROBE_RTT_TIME`].
+        /// Time at which the flight had fallen to the minimum window, plus [`PROBE_RTT_TIME`].
         until: Option<Time>,
-        /// Whether a round passed at the least window.
+        /// True if a round passed at the minimum window.
         round_done: bool,
     },
 }
@@ -92,7 +92,7 @@ pub struct Bbr {
     filled_pipe: bool,
     full_bandwidth: f64,
     full_rounds: u32,
-    /// When the network dropped a packet on purpose, if none has been lost since.
+    /// Time at which the network dropped a packet on purpose, if none has been lost since.
     thinned: Option<Time>,
     /// Packets of this round that arrived, and that were lost or dropped on purpose.
     round_acked: u64,

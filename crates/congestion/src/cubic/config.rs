@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Weights below and above these are clamped: a flow of no weight has no window.
 pub const WEIGHT_RANGE: std::ops::RangeInclusive<f64> = 0.01..=1000.0;
 
-/// How a flow of weight w emulates w plain flows.
+/// Rule by which a flow of weight w emulates w plain flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum WeightRule {
     /// The losses of an event say how many of the virtual flows it hit; holds under droptail and
@@ -20,9 +20,9 @@ pub enum WeightRule {
 /// Options of [`Cubic`](super::Cubic).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CubicConfig {
-    /// How many plain flows the flow counts for at first; `set_weight` changes it.
+    /// Number of plain flows that the flow counts for at first; `set_weight` changes it.
     pub weight: f64,
-    /// How it does.
+    /// Rule by which the flow emulates that many plain flows.
     pub rule: WeightRule,
     /// HyStart++ in the first slow start. On: RFC 9438, section 4.10, asks for a slow start that
     /// ends before the queue overflows, and the peers (ns-3, Linux, Chromium) have one.

@@ -21,7 +21,7 @@ struct Conservative {
     rounds: u32,
 }
 
-/// What slow start should do with an acknowledgement.
+/// Reaction of slow start to an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Growth {
     /// Grow by this share of the acknowledged bytes.

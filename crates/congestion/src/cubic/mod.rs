@@ -27,13 +27,13 @@ use weight::Synchrony;
 /// Least window of a plain flow in packets (RFC 9002, section 7.2).
 const MINIMUM_WINDOW_PACKETS: f64 = 2.0;
 
-/// What a congestion event changes, and a spurious one restores (RFC 9438, section 4.9). Windows
-/// in packets.
+/// State that a congestion event changes, and a spurious one restores (RFC 9438, section 4.9).
+/// Windows in packets.
 #[derive(Clone, Copy, Debug)]
 struct State {
     cwnd: f64,
     ssthresh: f64,
-    /// Where the window was when loss last hit (`W_max`).
+    /// Window when loss last hit (`W_max`).
     w_max: f64,
     /// `None` in slow start, and in avoidance until its first acknowledgement.
     epoch: Option<Epoch>,
@@ -60,7 +60,7 @@ struct Event {
     lost: u32,
     /// The packet lost last.
     last_lost: u64,
-    /// Whether its losses tell of synchrony: the overshoot of slow start does not.
+    /// True if its losses tell of synchrony: the overshoot of slow start does not.
     counts: bool,
     /// Growth during its recovery: that of the virtual flows that were not hit.
     growth: f64,
@@ -93,7 +93,7 @@ pub struct Cubic {
     /// `None` after the first slow start, or when switched off.
     hystart: Option<HyStart>,
     smoothed_rtt: Option<Duration>,
-    /// When the epoch's clock was last looked at.
+    /// Time at which the epoch's clock was last looked at.
     clock: Time,
     flight: Flight,
 }
@@ -121,7 +121,7 @@ impl Cubic {
         }
     }
 
-    /// Whether the window still doubles per round.
+    /// True if the window still doubles per round.
     pub fn in_slow_start(&self) -> bool {
         self.state.cwnd < self.state.ssthresh
     }
@@ -177,7 +177,7 @@ impl Cubic {
         if self.config.rule == WeightRule::Synchronised { c / m.max(1.0) } else { c }
     }
 
-    /// How much of fast convergence applies when a share `m` of events hits a virtual flow: all
+    /// Share of fast convergence that applies when a share `m` of events hits a virtual flow: all
     /// of it for a plain flow.
     fn yielding(&self, m: f64) -> f64 {
         match self.config.rule {

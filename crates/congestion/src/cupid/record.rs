@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 
-/// What a refuted receiver may grant, in multiples of what has arrived of late: twice lets a flow grow
-/// within some rounds where there is room, and costs others one round in which a share doubles.
+/// Maximum grant of a refuted receiver, in multiples of the rate that has arrived of late: twice lets
+/// a flow grow within some rounds where there is room, and costs others one round in which a share
+/// doubles.
 const MAX_MULTIPLE: f64 = 2.0;
 /// By what part of itself the rate that has arrived of late falls in a round that brings less.
 const FORGET: f64 = 0.125;
 /// Rounds behind a silence in which losses are still those of what was granted before it.
 const TRAILING_ROUNDS: u32 = 2;
 
-/// What the path has shown of the receiver's word.
+/// Record of whether the path carries what the receiver grants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     is_refuted: bool,
@@ -34,7 +35,7 @@ impl Record {
         self.is_refuted
     }
 
-    /// What was granted lost a fifth, or all.
+    /// Notes that the path does not carry what was granted: a fifth of it was lost, or all.
     pub fn refute(&mut self) {
         self.is_refuted = true;
     }
@@ -56,7 +57,7 @@ impl Record {
         is_trailing
     }
 
-    /// What is sent at where `granted` is reported, with so many bytes per round trip as any flow may send.
+    /// Rate to send at if `granted` is reported, with so many bytes per round trip as any flow may send.
     pub fn capped(&self, granted: Rate, (bytes, rtt): (u64, Duration)) -> Rate {
         if !self.is_refuted {
             return granted;

@@ -30,13 +30,13 @@ pub(super) struct Round {
     last_rate: Rate,
 }
 
-/// What it came to.
+/// Findings of a round.
 pub(super) struct Verdict {
     /// Packets were lost, or stood in a queue, and the application was not what limited it.
     pub is_congested: bool,
     /// So many were lost that one round is enough.
     pub is_heavy: bool,
-    /// What arrived.
+    /// Rate that arrived.
     pub delivered: Rate,
 }
 
@@ -62,12 +62,12 @@ impl Round {
         self.lost = self.lost.saturating_add(bytes);
     }
 
-    /// What arrived in the last round that is over.
+    /// Rate that arrived in the last round that is over.
     pub fn last_rate(&self) -> Rate {
         self.last_rate
     }
 
-    /// Whether a fifth of it was lost so far, which leaves no doubt.
+    /// True if a fifth of it was lost so far, which leaves no doubt.
     pub fn is_heavy(&self, mtu: u64) -> bool {
         self.lost > LOSS_PACKETS * mtu
             && self.lost.saturating_mul(HEAVY_LOSS_PART) > self.acked.saturating_add(self.lost)

@@ -10,13 +10,13 @@ use crate::cubic::usable_weight;
 
 /// By what part the excess shrinks with a report of a full air.
 const SHRINK: f64 = 0.1;
-/// How much of it comes back with a report of one that is not.
+/// Part of the excess that comes back with a report of an air that is not full.
 const GROW: f64 = 0.02;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
     weight: f64,
-    /// How much of the excess above 1 is left, 0 to 1.
+    /// Part of the excess above 1 that is left, 0 to 1.
     excess: f64,
 }
 
@@ -41,7 +41,7 @@ impl Share {
         };
     }
 
-    /// What is sent at, where so much is granted.
+    /// Rate to send at, where so much is granted.
     pub fn of(&self, granted: Rate) -> Rate {
         let beyond = (self.weight - 1.0).max(0.0);
         Rate::from_bps_f64(granted.as_f64() * (self.weight.min(1.0) + self.excess * beyond))

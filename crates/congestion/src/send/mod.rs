@@ -22,7 +22,7 @@ use crate::{Pacer, Reno};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathId(pub u32);
 
-/// What holds the next packet back.
+/// Reason that holds the next packet back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing: it may leave now.
@@ -152,7 +152,7 @@ impl SendState {
         self.closed += gone.counts;
     }
 
-    /// How many paths are open.
+    /// Number of open paths.
     pub fn paths(&self) -> usize {
         self.paths.len()
     }
@@ -193,7 +193,8 @@ impl SendState {
         }
     }
 
-    /// What holds the next packet of a path back; `bytes` is its size, `None` if there is none.
+    /// Reason that holds the next packet of a path back; `bytes` is its size, `None` if there is
+    /// none.
     pub fn next(&mut self, now: Time, path: PathId, bytes: Option<u64>) -> Verdict {
         let now = self.tick(now);
         let Some(path) = self.path_mut(path) else { return Verdict::NothingToSend };
@@ -213,7 +214,7 @@ impl SendState {
         }
     }
 
-    /// When a packet of `bytes` may leave on a path; `None` while the window holds it. For
+    /// Time at which a packet of `bytes` may leave on a path; `None` while the window holds it. For
     /// transports that ask beforehand.
     pub fn gate(&self, path: PathId, bytes: u64) -> Option<Time> {
         self.path(path)?.gate(bytes)

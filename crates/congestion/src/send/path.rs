@@ -20,7 +20,7 @@ pub(super) struct Path {
     pub(super) controller: Box<dyn Controller>,
     pub(super) pacer: Pacer,
     table: Table,
-    /// Where the controller wants samples.
+    /// Sampler of delivery rates, if the controller takes samples.
     sampler: Option<RateSampler>,
     pub(super) in_flight: u64,
     rtt: Option<Rtt>,
@@ -39,12 +39,12 @@ pub(super) struct Path {
     pub(super) counts: Counts,
 }
 
-/// When data had to wait.
+/// Times at which data had to wait.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waits {
     /// Since when data waits; `None` if none does.
     since: Option<Time>,
-    /// When data that the window or the pacer had held left last.
+    /// Times at which data that the window or the pacer had held left last.
     window: Time,
     pacer: Time,
 }
@@ -129,7 +129,7 @@ impl Path {
         self.window
     }
 
-    /// When a packet of `bytes` may leave; `None` while the window holds it.
+    /// Time at which a packet of `bytes` may leave; `None` while the window holds it.
     pub(super) fn gate(&self, bytes: u64) -> Option<Time> {
         (self.in_flight + bytes <= self.window).then(|| self.pacer.release())
     }
@@ -229,7 +229,7 @@ impl Path {
         Some(sent)
     }
 
-    /// What limited sending since `sent_at`.
+    /// Limit on sending since `sent_at`.
     fn limit(&self, sent_at: Time) -> Limit {
         match self.waits.since {
             Some(_) if self.pacer.holds() => Limit::Pacing,
@@ -240,7 +240,7 @@ impl Path {
         }
     }
 
-    /// Whether any packet was acknowledged by the frame that ends here.
+    /// Ends an acknowledgement frame; true if it acknowledged any packet.
     pub(super) fn on_ack_end(&mut self, now: Time) -> bool {
         let some = std::mem::take(&mut self.acked_some);
         if some {
@@ -291,7 +291,7 @@ impl Path {
         Some(sent)
     }
 
-    /// Whether the batch of losses that ends here is persistent congestion.
+    /// Ends a batch of losses; true if it is persistent congestion.
     pub(super) fn on_losses_end(&mut self, now: Time, persistent: bool) -> bool {
         let collapses = std::mem::take(&mut self.lost_some) && persistent;
         if collapses {
@@ -323,7 +323,7 @@ impl Path {
         self.follow(now);
     }
 
-    /// What the counts are at `now`, time in which data still waits included.
+    /// Counts at `now`, time in which data still waits included.
     pub(super) fn counts(&self, now: Time) -> Counts {
         let waits = self.waits.since.map_or(Duration::ZERO, |since| now - since);
         Counts { busy: self.counts.busy + waits, ..self.counts }

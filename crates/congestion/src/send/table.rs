@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use airlane_base::Time;
 
-/// What is kept of a packet until it is acknowledged or lost.
+/// Record of a packet until it is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InFlight {
     /// Its number.
     pub pn: u64,
-    /// When it was sent, as the transport said.
+    /// Time at which it was sent, as the transport said.
     pub at: Time,
     /// Its size in bytes of UDP payload.
     pub bytes: u16,
@@ -64,7 +64,7 @@ impl Table {
         taken
     }
 
-    /// How many there are.
+    /// Number of packets in flight.
     pub(super) fn packets(&self) -> u64 {
         self.slots.iter().filter(|(_, slot)| slot.is_some()).count() as u64
     }

@@ -20,7 +20,7 @@ use super::paths::{Open, Paths, State};
 const RECEIVE_BURST: usize = 64;
 /// Datagrams that a path sends before the next has its turn.
 const SEND_BURST: usize = 32;
-/// How long the driver waits for a socket that is full.
+/// Time for which the driver waits for a socket that is full.
 const FULL_SOCKET: Duration = Duration::from_micros(500);
 
 /// Linux's number of "message too long": the interface takes no datagram of this size.
@@ -36,7 +36,7 @@ pub(super) struct Driver {
     turn: Vec<usize>,
     /// A datagram that the socket could not take.
     held: Option<Held>,
-    /// When it is tried again.
+    /// Time at which it is tried again.
     retry: Option<Time>,
     buffer: Vec<u8>,
 }

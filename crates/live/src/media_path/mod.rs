@@ -33,10 +33,10 @@ use self::driver::Driver;
 use self::hello::Hello;
 use self::paths::Paths;
 
-/// What the secrets of a path are exported for.
+/// Label with which the secrets of a path are exported.
 const LABEL: &str = "EXPORTER-airlane-messages";
 
-/// What a path is, at one end.
+/// Configuration of a path, at one end.
 #[derive(Clone, Copy, Debug)]
 pub struct PathConfig {
     /// UDP payload of a full packet, bytes, which is taken to pass every path.
@@ -47,15 +47,15 @@ pub struct PathConfig {
     /// Silence of the peer after which it is asked whether it is there, and told where this end is.
     /// `None`: it is not.
     pub keep_alive_interval: Option<Duration>,
-    /// How many packets may leave, and when.
+    /// Congestion controller: limits the packets that may leave, and their times.
     pub controller: ControllerConfig,
-    /// How it sends.
+    /// Options of its sending side.
     pub send: SendOptions,
-    /// What it holds of what comes.
+    /// Limits on what it holds of received messages.
     pub receive: ReceiveLimits,
 }
 
-/// Why a path could not be opened.
+/// Error when a path is opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The connection failed.
@@ -69,7 +69,7 @@ pub enum OpenError {
     Full,
 }
 
-/// Why a path has ended by itself.
+/// Fault by which a path has ended by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
     /// The peer acknowledged a packet that was never sent to it (RFC 9000, section 21.4).
@@ -105,7 +105,7 @@ impl MediaPaths {
         self.paths.len()
     }
 
-    /// Whether none is open.
+    /// True if none is open.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -186,7 +186,7 @@ impl MediaPaths {
     }
 }
 
-/// What a session's numbers that its peer must not guess come from.
+/// Secret of a session's numbers that its peer must not guess.
 fn random_secret(of_endpoint: &[u8; 32], id: u32) -> [u8; 32] {
     let key = hmac::Key::new(hmac::HMAC_SHA256, of_endpoint);
     let tag = hmac::sign(&key, &id.to_be_bytes());
@@ -195,7 +195,7 @@ fn random_secret(of_endpoint: &[u8; 32], id: u32) -> [u8; 32] {
     secret
 }
 
-/// What packets of a session are protected with. `asked`: this end asked for it.
+/// Protection of a session's packets. `asked`: this end asked for it.
 fn protection(connection: &Connection, ids: Ids, asked: bool) -> Result<Protection, QuicError> {
     let (asking, answering) = if asked { (ids.local, ids.remote) } else { (ids.remote, ids.local) };
     // Of what the end that asked sends, and of what the other one does.
@@ -227,7 +227,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What the peer says with it.
+    /// Request that the peer sent with it.
     pub fn request(&self) -> &Bytes {
         &self.request
     }
@@ -277,7 +277,7 @@ impl MediaPath {
         self.place.change(|session, now| session.send(now, stream, marking, data))
     }
 
-    /// What happens next; `None` once the endpoint is gone or the path has ended by itself.
+    /// Next event; `None` once the endpoint is gone or the path has ended by itself.
     pub async fn next_event(&self) -> Option<Event> {
         poll_fn(|cx| self.poll_event(cx)).await
     }
@@ -287,7 +287,7 @@ impl MediaPath {
         self.place.poll_event(cx)
     }
 
-    /// Why the path has ended by itself, if it has.
+    /// Fault by which the path has ended by itself, if it has.
     pub fn fault(&self) -> Option<PathFault> {
         self.place.fault()
     }
@@ -319,10 +319,10 @@ impl MediaPath {
     }
 }
 
-/// What a sender knows of its path.
+/// Estimates of a sender on its path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Estimate {
-    /// What the path is estimated to carry, IP bytes; `None` before there is an estimate.
+    /// Bandwidth estimate of the path, IP bytes; `None` before there is an estimate.
     pub bandwidth: Option<Rate>,
     /// The rate that an encoder may ask for, IP bytes.
     pub target: Option<Rate>,

@@ -24,7 +24,7 @@ const MAX_EARLY: usize = 64;
 pub(super) struct Paths {
     runtime: RuntimeHandle,
     most: usize,
-    /// What numbers that peers must not guess come from.
+    /// Secret of numbers that peers must not guess.
     secret: [u8; 32],
     /// The socket sends what is too large for a path in fragments: how large packets may be cannot be
     /// found out.
@@ -53,7 +53,7 @@ struct Slot {
     generation: u16,
     taken: bool,
     pub(super) open: Option<Open>,
-    /// What came before it was open.
+    /// Packets that came before it was open.
     early: Vec<Received>,
 }
 
@@ -146,7 +146,7 @@ impl Open {
         }
     }
 
-    /// Whether the path has ended by itself.
+    /// True if the path has ended by itself.
     pub(super) fn has_ended(&self) -> bool {
         self.failed || self.session.has_ended()
     }
@@ -179,12 +179,12 @@ impl Paths {
         Self { runtime, most, secret, may_fragment, state: Mutex::default() }
     }
 
-    /// What numbers that peers must not guess come from.
+    /// Secret of numbers that peers must not guess.
     pub(super) fn secret(&self) -> &[u8; 32] {
         &self.secret
     }
 
-    /// Whether what is too large for a path may arrive in fragments.
+    /// True if packets too large for a path may arrive in fragments.
     pub(super) fn may_fragment(&self) -> bool {
         self.may_fragment
     }
@@ -281,7 +281,7 @@ impl Place {
         look(&state.slots[self.slot].open.as_ref().expect(FILLED).session, now)
     }
 
-    /// Why the path has ended by itself, if it has.
+    /// Fault by which the path has ended by itself, if it has.
     pub(super) fn fault(&self) -> Option<PathFault> {
         let state = self.paths.state.lock();
         let open = state.slots[self.slot].open.as_ref().expect(FILLED);

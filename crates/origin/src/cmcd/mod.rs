@@ -18,7 +18,7 @@ use self::wire::{clip, number, percent_decode, quote, split_outside_quotes, unqu
 /// Longest CMCD text that is looked at: a request line has its limits, and so has patience.
 const MAX_TEXT_BYTES: usize = 8_192;
 
-/// What is kept of an identifier: the standard allows 64 characters, of ASCII.
+/// Bytes of an identifier that are kept: the standard allows 64 characters, of ASCII.
 const MAX_ID_BYTES: usize = 64;
 
 /// The same of names of algorithms and metrics: ours have 20 characters at most.
@@ -34,7 +34,7 @@ const FIELDS: [&str; 4] = ["cmcd-object", "cmcd-request", "cmcd-session", "cmcd-
 /// Reports that one post may hold; what follows is passed over.
 const MAX_REPORTS: usize = 64;
 
-/// What kind of object a request is for (`ot`).
+/// Kind of object that a request is for (`ot`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectType {
     /// Pictures, with or without sound: `v`, `av`.
@@ -45,7 +45,7 @@ pub enum ObjectType {
     Other,
 }
 
-/// What the player does (`sta`, version 2).
+/// State of the player (`sta`, version 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayerState {
     /// It starts, or loads ahead of a start: `s`, `d`.
@@ -97,7 +97,7 @@ impl PlayerState {
     }
 }
 
-/// What a player reports with a request. `None` means that it did not say.
+/// Report of a player with a request. `None` means that it did not say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cmcd {
     /// `bl`: length of the playback buffer, to the 100 ms on the wire.
@@ -168,7 +168,7 @@ impl Cmcd {
         }
     }
 
-    /// What a request says, in its query and in its header fields.
+    /// CMCD of a request, from its query and its header fields.
     pub fn of_request<T>(request: &http::Request<T>) -> Self {
         let query = request.uri().query().and_then(Self::from_query);
         let mut cmcd = query.unwrap_or_default();
@@ -186,7 +186,7 @@ impl Cmcd {
         lines.take(MAX_REPORTS).map(Self::parse).collect()
     }
 
-    /// Whether the player said nothing that is understood.
+    /// True if the player said nothing that is understood.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -40,7 +40,7 @@ pub(super) fn quote(text: &str) -> String {
     out
 }
 
-/// What stands in quotes; `None` without them.
+/// Text between quotes; `None` without them.
 pub(super) fn unquote(text: &str) -> Option<String> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     let mut out = String::new();

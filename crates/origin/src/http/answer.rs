@@ -8,7 +8,7 @@ use super::conditions::{self, Verdict};
 use super::range::{ByteRange, byte_range};
 use crate::store::Object;
 
-/// What an origin adds to every answer.
+/// Options and header fields that an origin adds to every answer.
 #[derive(Clone, Debug, Default)]
 pub struct AnswerOptions {
     /// Header fields of every answer.
@@ -28,7 +28,7 @@ pub struct AnswerOptions {
 pub struct Answer {
     /// The head.
     pub head: Response<()>,
-    /// Which bytes of the object follow; `None`: no body.
+    /// Range of the object's bytes that follow; `None`: no body.
     pub body: Option<Range<u64>>,
 }
 
@@ -68,7 +68,7 @@ impl AnswerOptions {
     }
 }
 
-/// What is served: nothing is changed by a request.
+/// Methods that are served; none changes anything.
 const METHODS: &str = "GET, HEAD, OPTIONS";
 /// Fields of answers that pages of other origins may read.
 const EXPOSED: &str = "Airlane-Session, CMSD-Dynamic, CMSD-Static, Content-Length, \
@@ -76,10 +76,11 @@ const EXPOSED: &str = "Airlane-Session, CMSD-Dynamic, CMSD-Static, Content-Lengt
 /// Fields of requests that they may set.
 const ALLOWED: &str = "Airlane-Session, CMCD-Object, CMCD-Request, CMCD-Session, CMCD-Status, \
                        Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Range, Range";
-/// How long they may remember that, in seconds: browsers cap it at two hours or a day.
+/// Time for which they may cache the answer to a preflight request, in seconds: browsers cap it at
+/// two hours or a day.
 const REMEMBERED: &str = "86400";
 
-/// What `request` is to be answered, given what stands at its path.
+/// Answer to `request`, given the object at its path.
 pub fn answer(request: &Request<()>, object: Option<&Object>, options: &AnswerOptions) -> Answer {
     let bare = |status, fields: &[_]| Answer::bare(status, options, fields);
     let allow = || (header::ALLOW, HeaderValue::from_static(METHODS));
@@ -124,7 +125,7 @@ pub fn answer(request: &Request<()>, object: Option<&Object>, options: &AnswerOp
     Answer { head, body: wanted.then_some(bytes) }
 }
 
-/// What tells the version of an object, how long it may be kept, and what else there is to say of it.
+/// Fields with the version of an object, the time it may be kept, and its further fields.
 fn validators(object: &Object) -> Vec<(HeaderName, HeaderValue)> {
     let mut fields = Vec::new();
     if let Some(version) = &object.version {
@@ -153,7 +154,7 @@ fn preflight(request: &Request<()>, options: &AnswerOptions) -> Answer {
     Answer::bare(StatusCode::NO_CONTENT, options, &fields)
 }
 
-/// What pages of other origins may ask for: reports of players are posted.
+/// Methods of requests by pages of other origins: reports of players are posted.
 const METHODS_ACROSS: &str = "GET, HEAD, POST, OPTIONS";
 
 /// A field's value; what is put in consists of digits, quotes and ASCII words.

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, header};
 
 use crate::store::Version;
 
-/// What the conditions of a request come to.
+/// Result of the conditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The request is to be answered as if it had none.
@@ -42,7 +42,7 @@ pub(super) fn evaluate(fields: &HeaderMap, version: Option<&Version>) -> Verdict
     if unchanged { Verdict::NotModified } else { Verdict::Proceed }
 }
 
-/// Whether the `Range` field counts: it does unless `If-Range` names another version (section
+/// True if the `Range` field counts: it does unless `If-Range` names another version (section
 /// 13.1.5).
 pub(super) fn range_counts(fields: &HeaderMap, version: Option<&Version>) -> bool {
     let Some(wanted) = fields.get(header::IF_RANGE) else { return true };
@@ -67,7 +67,7 @@ enum Comparison {
     Weak,
 }
 
-/// Whether a list of entity tags, or `*`, contains a strong one. A list may be spread over several
+/// True if a list of entity tags, or `*`, contains a strong one. A list may be spread over several
 /// lines of its field (RFC 9110, section 5.3).
 fn lists<'a>(
     lines: impl IntoIterator<Item = &'a HeaderValue>,

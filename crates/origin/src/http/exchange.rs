@@ -12,7 +12,7 @@ use super::piece::Piece;
 /// One request with the means to answer it. Dropped before [`finish`](Self::finish) it breaks off,
 /// so that the client does not take a part for the whole.
 pub trait Exchange: Send {
-    /// Why it cannot go on: the client gave up, or the connection is lost.
+    /// Reason why it cannot go on: the client gave up, or the connection is lost.
     type Error: Display + Send;
 
     /// The next piece of the request's body; `None` after the last.

@@ -18,7 +18,7 @@ pub struct RequestRate {
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     rate: RequestRate,
-    /// When the bucket is full again.
+    /// Time at which the bucket is full again.
     full_at: Time,
 }
 

@@ -17,11 +17,11 @@ const AGAIN_BYTES: u64 = 16 << 10;
 pub struct Piece<'a> {
     /// Its bytes.
     pub bytes: Bytes,
-    /// Where it begins in `source`.
+    /// Position in `source` at which it begins.
     pub at: u64,
-    /// What it was read from.
+    /// Source that it was read from.
     pub source: &'a dyn Source,
-    /// How long the client may take nothing of it before it is taken back; `None`: for ever.
+    /// Time for which the client may take nothing of it before it is taken back; `None`: for ever.
     pub patience: Option<Duration>,
 }
 

@@ -20,20 +20,20 @@ const MAX_CHUNK: Duration = Duration::from_secs(60);
 const RECENT: usize = 16;
 /// A player takes at least this part of what is due to it.
 const MIN_TAKEN: f64 = 0.5;
-/// What it may be behind that, in bytes: the pieces of answers that it has not taken whole.
+/// Maximum backlog behind that, in bytes: the pieces of answers that it has not taken whole.
 const MAX_BEHIND: f64 = 524_288.0;
 
 /// A chunk of the picture: its position in the ladder, and its number.
 pub(in super::super) type ChunkId = (usize, usize);
 
-/// What the connection took of a chunk.
+/// Part of a chunk that the connection took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct Taken {
     /// The chunk.
     pub(in super::super) chunk: ChunkId,
-    /// Which of its bytes.
+    /// Range of the chunk's bytes.
     pub(in super::super) bytes: Range<u64>,
-    /// How many it has.
+    /// Length of the chunk in bytes.
     pub(in super::super) len: u64,
 }
 
@@ -51,15 +51,15 @@ pub(super) enum Activity {
 /// Tracker of what one session was delivered on one connection.
 #[derive(Debug)]
 pub(super) struct DeliveryTracker {
-    /// When it began.
+    /// Time at which the session began.
     began: Time,
-    /// When the last new chunk was whole.
+    /// Time at which the last new chunk was whole.
     last_whole: Option<Time>,
-    /// How long it may ask for nothing.
+    /// Time for which the session may ask for nothing.
     idle: Duration,
     /// Chunks that were whole, latest last.
     recent: VecDeque<usize>,
-    /// How much of which chunk was taken, from its first byte on.
+    /// Chunk that is being taken, and the number of its bytes that were taken, from the first on.
     covered: (ChunkId, u64),
     /// Answers with chunks on their way.
     in_flight: u32,
@@ -119,7 +119,7 @@ impl DeliveryTracker {
         }
     }
 
-    /// What its weight counts for.
+    /// Activity of the session, which decides whether its weight counts.
     pub(super) fn activity(&self, now: Time) -> Activity {
         match self.last_whole {
             _ if now >= self.expires() || self.behind > MAX_BEHIND => Activity::Stopped,
@@ -128,7 +128,7 @@ impl DeliveryTracker {
         }
     }
 
-    /// When it stops, unless something happens before.
+    /// Time at which it stops, unless something happens before.
     pub(super) fn expires(&self) -> Time {
         let longest = if self.in_flight > 0 { MAX_CHUNK.max(self.idle) } else { self.idle };
         self.last_whole.unwrap_or(self.began) + longest

@@ -85,7 +85,7 @@ use token::Tokens;
 /// A session that was silent for so long is over.
 pub const SESSION_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many sessions are kept at most.
+/// Maximum numbers of sessions that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Sessions in all. When another begins, the sessions without a share that were silent for
@@ -395,7 +395,7 @@ impl Sessions {
         self.by_key.get(key)
     }
 
-    /// How many there are, those included that are over and not forgotten yet.
+    /// Number of sessions, those included that are over and not forgotten yet.
     pub fn count(&self) -> usize {
         self.by_key.len()
     }

@@ -26,9 +26,9 @@ pub struct PartRequest<'a> {
 pub struct Accepted {
     /// Identifies the response in the events that follow.
     pub response: PendingResponse,
-    /// Whether it began the session.
+    /// True if it began the session.
     pub begins: bool,
-    /// How the session is treated.
+    /// Cohort of the session, which decides its treatment.
     pub cohort: Cohort,
     /// The weight to set on the connection now, if it changed.
     pub weight: Option<f64>,
@@ -52,7 +52,7 @@ pub struct PendingResponse {
 }
 
 impl PendingResponse {
-    /// Whether its session had a share of the connection: only shares count bytes handed over.
+    /// True if its session had a share of the connection: only shares count bytes handed over.
     pub fn has_share(&self) -> bool {
         self.shares.is_some()
     }

@@ -42,7 +42,7 @@ impl SessionKey {
     }
 }
 
-/// Whether a session has a share of the connection of its last request, and with it a weight.
+/// Share of a session in the connection of its last request, which gives it a weight.
 ///
 /// | from | on | to |
 /// |---|---|---|
@@ -187,7 +187,7 @@ impl Session {
         &self.client
     }
 
-    /// Whether it has a share of that connection.
+    /// State of its share of that connection.
     pub fn state(&self) -> State {
         self.state
     }
@@ -197,7 +197,7 @@ impl Session {
         &self.title
     }
 
-    /// How it is treated, and why.
+    /// Cohort of the session, which decides its treatment.
     pub fn cohort(&self) -> Cohort {
         self.cohort
     }
@@ -227,7 +227,7 @@ impl Session {
         self.last_activity
     }
 
-    /// Whether it is over: silent for [`SESSION_TIMEOUT`], and all its responses have ended.
+    /// True if it is over: silent for [`SESSION_TIMEOUT`], and all its responses have ended.
     pub fn is_over(&self, now: Time) -> bool {
         self.responses == 0 && now - self.last_activity >= SESSION_TIMEOUT
     }
@@ -259,7 +259,7 @@ impl Session {
         self.quality
     }
 
-    /// How often playback stalled, and for how long in all.
+    /// Number of stalls, and their duration in all.
     pub fn stalls(&self) -> (u32, Duration) {
         (self.stalls, self.stalled)
     }

@@ -18,10 +18,10 @@ use super::delivery_tracker::{Activity, DeliveryTracker, Taken};
 use super::{SESSION_TIMEOUT, SessionKey};
 use crate::cmcd::Cmcd;
 
-/// How often it is looked whether the last bytes of answers that have ended were delivered.
+/// Interval between checks whether the last bytes of answers that have ended were delivered.
 const TAIL: Duration = Duration::from_millis(50);
-/// How long after the connection delivered something: bodies are counted from packets, whose overhead is
-/// not known to the byte, so that a rest of them may never be.
+/// Maximum time of these checks after the connection delivered something. Bodies are counted from
+/// packets, whose overhead is not known to the byte, so that a rest of them may never be.
 const MAX_TAIL: Duration = Duration::from_secs(1);
 
 /// One session's share of a connection.
@@ -41,9 +41,9 @@ struct Share {
     pending: u64,
     /// Responses of which not all was handed over to the connection.
     responses: u32,
-    /// What its player does.
+    /// Tracker of what its player takes.
     delivery_tracker: DeliveryTracker,
-    /// What its weight counts for, as it was last looked at.
+    /// Activity of its session, as it was last looked at.
     activity: Activity,
     /// The time of its session's last request on the connection.
     last_request: Time,
@@ -66,7 +66,7 @@ impl ConnectionShares {
         self.0.lock()
     }
 
-    /// When [`Self::poll`] wants to be called next.
+    /// Time of the next call of [`Self::poll`].
     pub(in super::super) fn next_event(&self) -> Option<Time> {
         self.lock().next_event()
     }
@@ -86,7 +86,7 @@ impl ConnectionShares {
     }
 }
 
-/// What was due on a connection.
+/// Changes that were due on a connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in super::super) struct Updates {
     /// The new weights, by session.
@@ -110,16 +110,16 @@ pub(super) struct Shares {
     /// The connection's totals when they were last divided.
     last_totals: Progress,
     last_divided_at: Time,
-    /// When they had grown, of all times that they were divided.
+    /// Last division of the totals at which they had grown.
     last_delivered_at: Time,
     /// The connection's weight as [`Shares::changed_weight`] last returned it.
     told_weight: Option<f64>,
-    /// When silent shares were last looked for.
+    /// Time of the last look for silent shares.
     last_silence_check: Time,
 }
 
 impl Share {
-    /// Whether something is to be delivered to its session.
+    /// True if something is to be delivered to its session.
     fn is_waiting(&self) -> bool {
         self.responses > 0 || self.pending > 0
     }
@@ -139,7 +139,7 @@ impl Shares {
         }
     }
 
-    /// Where the share of a session is; else where it would be.
+    /// Position of a session's share; else the position at which it would be.
     fn place(&self, key: &SessionKey) -> Result<usize, usize> {
         self.all.binary_search_by(|share| share.key.cmp(key))
     }
@@ -278,7 +278,7 @@ impl Shares {
         }
     }
 
-    /// Whether the connection's weight changes as soon as what waits has been delivered.
+    /// True if the connection's weight changes as soon as what waits has been delivered.
     pub(super) fn is_ending(&self) -> bool {
         self.all.len() > 1
             && self.last_divided_at - self.last_delivered_at < MAX_TAIL
@@ -290,8 +290,8 @@ impl Shares {
         Some(self.find(key)?.rule.weight())
     }
 
-    /// When a weight is due, a player has been idle for long enough to count no more or, if nothing
-    /// leads to a poll before, silent shares are to be looked for.
+    /// Time at which a weight is due, a player has been idle for long enough to count no more or,
+    /// if nothing leads to a poll before, silent shares are to be looked for.
     pub(super) fn next_event(&self) -> Option<Time> {
         let due = self.all.iter().filter_map(|s| s.rule.next_event()).min();
         let counted = self.all.iter().filter(|s| s.activity != Activity::Stopped);
@@ -393,7 +393,7 @@ impl Shares {
         }
     }
 
-    /// How many sessions play, and wait for something if there are several.
+    /// Number of sessions that play, and wait for something if there are several.
     #[cfg(test)]
     pub(super) fn counting(&self) -> usize {
         let is_only = self.all.len() == 1;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Axis {
-    /// What it shows: `mean rate`.
+    /// Quantity that the axis shows: `mean rate`.
     pub title: String,
     /// In which unit: `Mbit/s`; empty for none.
     pub unit: String,
@@ -57,7 +57,7 @@ pub struct Dot {
     /// The actor's name, as in [`crate::model::Actor::name`]: the same name has the same colour
     /// all over the section.
     pub actor: String,
-    /// Where it is, in the axis's unit.
+    /// Position of the dot, in the axis's unit.
     pub value: f64,
     /// Its 95 % interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct XyGroup {
 pub struct XyChart {
     /// Heading: the actor's name. If an actor of that name exists, the line takes its colour.
     pub title: String,
-    /// What it is: the video and its character.
+    /// Description of the actor: the video and its character.
     pub subtitle: String,
     /// The lines; usually one.
     pub lines: Vec<XyLine>,
@@ -100,9 +100,9 @@ pub struct XyChart {
 pub struct XyLine {
     /// Name, shown where there are several.
     pub name: String,
-    /// Where, rising, in the unit of the horizontal axis.
+    /// Horizontal positions of the points, rising, in the unit of the horizontal axis.
     pub x: Vec<f64>,
-    /// How much, in the unit of the vertical axis; as many as `x`.
+    /// Vertical positions, in the unit of the vertical axis; as many as `x`.
     pub y: Vec<f64>,
 }
 
@@ -111,9 +111,9 @@ pub struct XyLine {
 pub struct Mark {
     /// The scheme's id.
     pub scheme: String,
-    /// Where, in the unit of the horizontal axis.
+    /// Horizontal position, in the unit of the horizontal axis.
     pub x: f64,
-    /// How much, in the unit of the vertical axis; `None` puts the mark on the first line.
+    /// Vertical position, in the unit of the vertical axis; `None` puts the mark on the first line.
     #[serde(default)]
     pub y: Option<f64>,
 }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct Claim {
     /// Id, as in the claims file: `minerva.fig9.10`.
     pub id: String,
-    /// What is claimed, in a sentence.
+    /// Statement that is judged, in a sentence.
     pub statement: String,
-    /// Where the paper says so: `Minerva, Figure 9`.
+    /// Place in the paper that says so: `Minerva, Figure 9`.
     pub source: String,
     /// On which content and traces it was measured: `embedded` or `real`.
     pub content: String,
@@ -18,7 +18,7 @@ pub struct Claim {
     pub paper: String,
     /// The paper's figure, if it is one number in the unit of `measured`.
     pub paper_value: Option<f64>,
-    /// What was measured; `None` if the run left the claim out.
+    /// Measured value; `None` if the run left the claim out.
     pub measured: Option<f64>,
     /// The 95 % interval, low and high.
     pub ci95: Option<[f64; 2]>,
@@ -38,7 +38,7 @@ pub struct Claim {
     pub verdict: Verdict,
     /// Further conditions that belong to the same claim.
     pub also: Vec<Check>,
-    /// Why the verdict is what it is, if the numbers alone do not say.
+    /// Reason for the verdict, if the numbers alone do not say.
     pub why: String,
     /// The page with the runs behind it, relative to this one; empty if there is none. A section
     /// of the same report that is titled by the claim's id comes first.
@@ -49,9 +49,9 @@ pub struct Claim {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Check {
-    /// What is compared, in a few words.
+    /// Comparison that is made, in a few words.
     pub statement: String,
-    /// What was measured.
+    /// Measured value; `None` if there is none.
     pub measured: Option<f64>,
     /// The 95 % interval, low and high.
     pub ci95: Option<[f64; 2]>,
@@ -67,7 +67,7 @@ pub struct Check {
     pub verdict: Verdict,
 }
 
-/// What a measured number must meet.
+/// Bound on a measured number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {

@@ -18,25 +18,25 @@ pub struct Grid {
     pub rows: usize,
     /// Width of the whole over its height.
     pub aspect: f64,
-    /// What a cell can be, at most 256; the legend, in order.
+    /// States that a cell can have, at most 256; the legend, in order.
     pub kinds: Vec<Kind>,
-    /// What the size of a dot in a cell stands for; empty if there are no dots.
+    /// Quantity that the size of a dot in a cell stands for; empty if there are no dots.
     pub mark: String,
     /// The moments, rising.
     pub frames: Vec<Frame>,
 }
 
-/// What a cell can be.
+/// A state of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Kind {
-    /// What it is, in a few words.
+    /// Name of the state, in a few words.
     pub name: String,
-    /// How it is drawn.
+    /// Fill of cells in this state.
     pub fill: Fill,
 }
 
-/// How a cell is drawn.
+/// Fill of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
@@ -55,7 +55,7 @@ pub enum Fill {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Frame {
-    /// When, in seconds from the start of the run.
+    /// Time of the moment, in seconds from the start of the run.
     pub at_s: f64,
     /// The kind of each cell, by its place in `kinds`; row by row from the top.
     pub cells: Vec<u8>,

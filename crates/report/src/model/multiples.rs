@@ -14,9 +14,9 @@ pub struct Multiples {
     pub note: String,
     /// The vertical axis of all panels.
     pub y: Axis,
-    /// What differs from column to column.
+    /// Circumstance that differs from column to column.
     pub columns: Facet,
-    /// What differs from row to row; without labels there is one row.
+    /// Circumstance that differs from row to row; without labels there is one row.
     pub rows: Facet,
     /// The panels, in any order; where there is none, nothing was measured.
     pub panels: Vec<SmallPanel>,
@@ -26,7 +26,7 @@ pub struct Multiples {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facet {
-    /// What it is: `link.rate_bps`.
+    /// Name of the circumstance: `link.rate_bps`.
     pub title: String,
     /// Its values, in order: `4 Mbit/s`.
     pub labels: Vec<String>,
@@ -40,7 +40,7 @@ pub struct SmallPanel {
     pub column: usize,
     /// Position in the labels of the rows.
     pub row: usize,
-    /// What stands in it: at most one per scheme.
+    /// Marks in the panel: at most one per scheme.
     pub marks: Vec<Estimate>,
 }
 

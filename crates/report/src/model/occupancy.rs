@@ -13,11 +13,11 @@ pub struct Occupancy {
     pub title: String,
     /// A sentence that says what it is.
     pub help: String,
-    /// What it can be held for, at most 8; the legend, in order.
+    /// Purposes that the medium can be held for, at most 8; the legend, in order.
     pub kinds: Vec<Purpose>,
-    /// What it is while nobody holds it, in a few words.
+    /// Name of the state in which nobody holds the medium, in a few words.
     pub free: String,
-    /// Who held it, top to bottom.
+    /// Holders of the medium, top to bottom.
     pub holders: Vec<Holder>,
     /// The length of a bin, seconds; the first begins with the run.
     pub bin_s: f64,
@@ -25,19 +25,19 @@ pub struct Occupancy {
     pub stretch: Option<Stretch>,
 }
 
-/// What a medium is held for.
+/// A purpose that a medium is held for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Purpose {
-    /// What it is, in a few words.
+    /// Name of the purpose, in a few words.
     pub name: String,
     /// The same in a word or two, beside figures; empty: `name`.
     pub brief: String,
-    /// How it is drawn.
+    /// Colour or pattern of the purpose.
     pub fill: Wear,
 }
 
-/// How a purpose is drawn.
+/// Colour or pattern of a purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wear {
@@ -71,13 +71,13 @@ pub struct Holder {
 pub struct Stretch {
     /// A sentence on how to read it.
     pub help: String,
-    /// When it begins, in seconds from the start of the run.
+    /// Start of the stretch, in seconds from the start of the run.
     pub start_s: f64,
-    /// When it ends.
+    /// End of the stretch, in seconds from the start of the run.
     pub end_s: f64,
-    /// What the upper and the lower half of a row stand for.
+    /// Meanings of the upper and the lower half of a row.
     pub lanes: [String; 2],
-    /// How holds ended, at most 8; the legend, in order.
+    /// Outcomes of holds, at most 8; the legend, in order.
     pub kinds: Vec<Purpose>,
     /// The holds, in any order.
     pub holds: Vec<Hold>,
@@ -87,16 +87,16 @@ pub struct Stretch {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hold {
-    /// Who, by its place in [`Occupancy::holders`].
+    /// Holder of the medium, by its place in [`Occupancy::holders`].
     pub holder: usize,
-    /// Which half of the row, by its place in [`Stretch::lanes`].
+    /// Half of the row, by its place in [`Stretch::lanes`].
     pub lane: u8,
-    /// How it ended, by its place in [`Stretch::kinds`].
+    /// Outcome of the hold, by its place in [`Stretch::kinds`].
     pub kind: u8,
     /// From, in seconds from the start of the run.
     pub start_s: f64,
     /// To, in seconds from the start of the run.
     pub end_s: f64,
-    /// What else is to say, in a few words.
+    /// Further remarks, in a few words.
     pub note: String,
 }

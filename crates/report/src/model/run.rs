@@ -8,15 +8,15 @@ use super::{Grid, Occupancy};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Run {
-    /// Which case of the scenario, such as `mix 7`; empty if there is one only.
+    /// Case of the scenario, such as `mix 7`; empty if there is one only.
     pub case: String,
     /// The scheme's id.
     pub scheme: String,
     /// The seed.
     pub seed: u64,
-    /// Whatever else should stand beside the scheme's name, in a few words.
+    /// Further text to stand beside the scheme's name, in a few words.
     pub label: String,
-    /// Who has lines in the panels. The order gives the colours; the runs of one section should
+    /// Actors with lines in the panels. The order gives the colours; the runs of one section should
     /// list the same actors in the same order.
     pub actors: Vec<Actor>,
     /// The quantities over time, top to bottom. Panels of the same `id` stand side by side.
@@ -37,7 +37,7 @@ pub struct Run {
 pub struct Actor {
     /// Name, unique in its run: `Viewer A`.
     pub name: String,
-    /// What it is: the video and its character.
+    /// Description of the actor: the video and its character.
     pub detail: String,
 }
 
@@ -60,13 +60,13 @@ pub struct Panel {
     pub unit: String,
     /// A sentence that says what it is.
     pub help: String,
-    /// How points are joined.
+    /// Way in which points are joined.
     pub draw: Draw,
     /// Digits after the point, in the values shown on hover.
     pub digits: u8,
     /// The range to show at least; `[0.0, 0.0]` for an axis from zero.
     pub range: Option<[f64; 2]>,
-    /// Which figure of each line stands beside the chart while the pointer is elsewhere.
+    /// Figure of each line that stands beside the chart while the pointer is elsewhere.
     pub at_rest: AtRest,
     /// The lines.
     pub series: Vec<Series>,
@@ -122,7 +122,7 @@ pub enum AtRest {
     Last,
 }
 
-/// How points are joined, and what the value between two of them is.
+/// Way in which points are joined, which says what the value between two of them is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
@@ -139,10 +139,10 @@ pub enum Draw {
 pub struct Series {
     /// The actor's name; a name that no actor has (such as `Link`) is drawn in a neutral colour.
     pub name: String,
-    /// When, rising, in seconds from the start of the run.
+    /// Times of the points, rising, in seconds from the start of the run.
     pub times_s: Vec<f64>,
-    /// How much, in the panel's unit; as many as `times_s`. A value that is not finite (NaN) is a
-    /// gap.
+    /// Values of the points, in the panel's unit; as many as `times_s`. A value that is not finite
+    /// (NaN) is a gap.
     #[serde(with = "gaps")]
     pub values: Vec<f64>,
 }
@@ -165,7 +165,7 @@ impl Series {
 pub struct Span {
     /// The actor's name.
     pub actor: String,
-    /// What it is: `stall`, `start-up`, `outage`.
+    /// Kind of the span: `stall`, `start-up`, `outage`.
     pub kind: String,
     /// From, in seconds from the start of the run.
     pub start_s: f64,

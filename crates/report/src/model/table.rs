@@ -38,7 +38,7 @@ pub struct Column {
     pub unit: String,
     /// Digits after the point.
     pub digits: u8,
-    /// Which direction is good. If set, the best number of the column is marked.
+    /// Direction that is good. If set, the best number of the column is marked.
     pub better: Option<Better>,
     /// Equal neighbours in this column are drawn as one cell over several rows.
     pub merge: bool,
@@ -76,7 +76,7 @@ impl Column {
     }
 }
 
-/// Which direction is good.
+/// Direction in which numbers are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {

@@ -15,11 +15,11 @@ pub struct Tradeoff {
     pub title: String,
     /// A sentence on how to read it.
     pub note: String,
-    /// What lies along the horizontal axis, as a column of the table.
+    /// Figure along the horizontal axis, as a column of the table.
     pub x: Column,
-    /// Whether that axis is logarithmic: figures of 0 and below are then not drawn.
+    /// True if the horizontal axis is logarithmic: figures of 0 and below are then not drawn.
     pub log_x: bool,
-    /// What lies along the vertical axis.
+    /// Figure along the vertical axis, as a column of the table.
     pub y: Column,
     /// The same of the vertical axis.
     pub log_y: bool,
@@ -35,9 +35,10 @@ pub struct Tradeoff {
 pub struct TradeoffPoint {
     /// The scheme's id.
     pub scheme: String,
-    /// Where it lies; without a number it is in the table alone. The interval is drawn as whiskers.
+    /// Horizontal position; without a number the point is in the table alone. The interval is drawn
+    /// as whiskers.
     pub x: Cell,
-    /// How high it lies.
+    /// Vertical position.
     pub y: Cell,
     /// Its cells of the further columns.
     pub more: Vec<Cell>,

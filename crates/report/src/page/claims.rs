@@ -96,7 +96,7 @@ fn also(out: &mut String, check: &Check) {
     out.push_str("</tr>\n");
 }
 
-/// What the last three cells of a row show.
+/// Content of the last three cells of a row.
 struct Figure<'a> {
     measured: Option<f64>,
     ci95: Option<[f64; 2]>,

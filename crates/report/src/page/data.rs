@@ -14,7 +14,7 @@ use crate::model::{
 /// Points of a cumulative line: more than a chart is wide in pixels.
 const CDF_POINTS: usize = 500;
 
-/// What the script reads.
+/// Data that the page's script reads.
 #[derive(Serialize)]
 pub struct PageData<'a> {
     sections: Vec<SectionData<'a>>,

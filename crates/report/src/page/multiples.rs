@@ -97,7 +97,7 @@ fn heads(out: &mut String, chart: &Multiples) {
     out.push_str("</tr></thead>\n");
 }
 
-/// What all panels share.
+/// Properties that all panels share.
 struct Look<'a> {
     scale: &'a Scale,
     ticks: &'a [f64],

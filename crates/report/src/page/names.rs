@@ -14,7 +14,7 @@ pub struct Names {
     pub schemes: Vec<Scheme>,
     /// Names of actors.
     pub actors: Vec<String>,
-    /// What each actor is.
+    /// Description of each actor.
     pub details: Vec<String>,
 }
 

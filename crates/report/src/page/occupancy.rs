@@ -51,7 +51,7 @@ struct HoldData<'a> {
 }
 
 impl<'a> OccupancyData<'a> {
-    /// What is drawn of a medium.
+    /// Data of a medium that the script draws.
     pub(super) fn of(of: &'a Occupancy, names: &Names) -> Self {
         Self {
             id: &of.id,

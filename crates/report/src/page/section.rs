@@ -53,7 +53,7 @@ pub fn section(out: &mut String, section: &Section, index: usize, names: &Names)
     out.push_str("</section>\n");
 }
 
-/// What stands in the place of a chart without script.
+/// Text in the place of a chart without script.
 pub const NO_SCRIPT: &str =
     "<noscript><p class=\"note\">This chart is drawn by the page's script.</p></noscript>";
 

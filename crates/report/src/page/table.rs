@@ -137,7 +137,7 @@ fn row(
     out.push_str("</tr>\n");
 }
 
-/// How many rows the cell at `r`, `c` of a merged column spans: 0 if the one above spans it.
+/// Number of rows that the cell at `r`, `c` of a merged column spans: 0 if the one above spans it.
 /// A cell merges only where all merged columns to its left do.
 fn merged_rows(table: &Table, r: usize, c: usize) -> usize {
     let key = |row: usize| -> Vec<&Cell> {

@@ -108,7 +108,7 @@ impl Scale {
         Some(Self { low: low - pad * span, high: high + pad * span })
     }
 
-    /// Where `value` lies, in percent, kept within 0 to 100.
+    /// Position of `value` on the scale, in percent, kept within 0 to 100.
     pub fn percent(&self, value: f64) -> f64 {
         ((value - self.low) / (self.high - self.low) * 100.0).clamp(0.0, 100.0)
     }

@@ -53,7 +53,7 @@ fn rows(chart: &Tradeoff, names: &Names) -> (Vec<Row>, Vec<(usize, usize)>) {
     chart.points.iter().map(row).unzip()
 }
 
-/// Where a scheme has to be to be better, in words; `None` if neither axis says.
+/// Corner in which a scheme is better, in words; `None` if neither axis says.
 fn better(chart: &Tradeoff) -> Option<String> {
     let side = |column: &Column, lower: &str, higher: &str| {
         let (way, how) = match column.better? {

@@ -67,11 +67,11 @@ const TIMED: &[QueueWord] = &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCod
 /// Disciplines that mark instead of dropping if they are asked to.
 const MARKING: &[QueueWord] = &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel];
 
-/// How much a queue holds unless a scenario says otherwise.
+/// Limit of a queue unless a scenario says otherwise.
 pub(super) const DOWN_LIMIT: QueueLimit = QueueLimit::Bdp(1.5);
 
-/// What the way up of a link carries unless a scenario says otherwise: it is never the bottleneck
-/// of a download.
+/// Rate of a link's way up unless a scenario says otherwise: it is never the bottleneck of a
+/// download.
 const UP_BPS: u64 = 10_000_000;
 const UP_PACKETS: u64 = 1_000;
 
@@ -162,7 +162,7 @@ fn impairments(r: &mut Reader<'_>) -> (Option<Loss>, Duration) {
     (loss, jitter)
 }
 
-/// What a way carries; one that says nothing carries `default`.
+/// Reads the capacity of a way; one that says nothing has `default`.
 pub(super) fn capacity(r: &mut Reader<'_>, default: Option<Rate>) -> Capacity {
     let or = default.map_or_else(|| NONE.to_owned(), |rate| plain(rate.as_f64()));
     let rate = r.rate_or_none("rate_bps", RATE, &or, "A capacity that never changes.");

@@ -59,7 +59,7 @@ pub(super) fn scenario(
     }
 }
 
-/// What a table without keys says: the defaults.
+/// Result of reading a table without keys: the defaults.
 pub fn of_nothing<T>(read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
     Reader::all(&empty(), &Notes::default(), read)
 }
@@ -167,7 +167,7 @@ fn document(registry: &Registry, r: &mut Reader<'_>, source: Source) -> Scenario
     }
 }
 
-/// When something starts, within the run.
+/// Reads a start time, which lies within the run.
 pub fn start(r: &mut Reader<'_>, duration: Duration, default: &str) -> Option<Duration> {
     let start = r.time_or_none("start_s", MOMENT, default, "When it starts.")?;
     if start >= duration {

@@ -113,7 +113,7 @@ pub(super) fn place(r: &mut Reader<'_>, east: &str, north: &str) -> Option<Posit
     (x.is_some() || y.is_some()).then(|| Position::new(x.unwrap_or(0.0), y.unwrap_or(0.0)))
 }
 
-/// Where the SNR of a station comes from, in the table `station`.
+/// Reads the source of a station's SNR from the table `station`.
 pub(super) fn signal(r: &mut Reader<'_>) -> Signal {
     let db = range(-40.0, 90.0, "30");
     let snr_db = r.number_or_none(

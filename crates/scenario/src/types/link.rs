@@ -28,15 +28,15 @@ pub struct Access {
     pub name: String,
     /// The number of the access that lies between this one and the core. `None`: it is at the core.
     pub behind: Option<usize>,
-    /// What it is.
+    /// Kind of the access.
     pub kind: AccessKind,
-    /// Whether the scenario has it as `[link]`: then its draws come from the network's seed and not
+    /// True if the scenario has it as `[link]`: then its draws come from the network's seed and not
     /// from one of its name, and errors name `link.KEY`.
     #[serde(skip)]
     pub is_short_form: bool,
 }
 
-/// What an access is.
+/// Kind of an access.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum AccessKind {
     /// A link whose directions share nothing.
@@ -54,7 +54,7 @@ pub enum AccessKind {
     Wifi(Box<Wifi>),
     /// Stations of another kind of the access point that it lies behind.
     Station {
-        /// What they are.
+        /// Properties of the stations.
         station: Station,
         /// Queues: that at the access point is as there, that at the station is its own.
         link: Box<Link>,
@@ -73,7 +73,7 @@ pub struct Link {
 /// One direction of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
-    /// What it carries.
+    /// Rate that it carries over time.
     pub capacity: Capacity,
     /// Constant time on the way, before loss, jitter and queue.
     pub delay: Duration,
@@ -96,12 +96,12 @@ impl Network {
         }
     }
 
-    /// Whether some access is air.
+    /// True if some access is air.
     pub fn has_air(&self) -> bool {
         self.accesses.iter().any(Access::is_air)
     }
 
-    /// Whether some access is none.
+    /// True if some access is not air.
     pub fn has_links(&self) -> bool {
         !self.accesses.iter().all(Access::is_air)
     }
@@ -129,7 +129,7 @@ impl Network {
 }
 
 impl Access {
-    /// Whether it is the air of a WiFi, whose capacity nobody knows beforehand.
+    /// True if it is the air of a WiFi, whose capacity nobody knows beforehand.
     pub fn is_air(&self) -> bool {
         matches!(self.kind, AccessKind::Wifi(_) | AccessKind::Station { .. })
     }
@@ -175,7 +175,7 @@ impl Access {
     }
 }
 
-/// What a link carries over time.
+/// Rate that a link carries over time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Capacity {
     /// The same all the time.
@@ -184,7 +184,7 @@ pub enum Capacity {
     Trace(TraceSource),
     /// Constant between steps; the first is at time zero, times rise.
     Steps(Vec<RateStep>),
-    /// What the air of a WiFi leaves.
+    /// Rate that the air of a WiFi leaves.
     Air,
     /// That of the way down: both directions of a half-duplex link share it.
     Shared,
@@ -193,16 +193,16 @@ pub enum Capacity {
 /// From `at` on, the link carries `rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RateStep {
-    /// When.
+    /// Time of the step.
     pub at: Duration,
-    /// How much.
+    /// Rate from then on.
     pub rate: Rate,
 }
 
 /// A trace and how to use it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceSource {
-    /// Where it comes from.
+    /// Origin of the trace.
     pub from: TraceFrom,
     /// The column of capacities: a name in the header, or a number from 1. `None`: the format's
     /// own.
@@ -211,20 +211,20 @@ pub struct TraceSource {
     pub scale: f64,
     /// The mean that the trace is scaled to, before that factor. `None`: its own.
     pub mean: Option<Rate>,
-    /// Where in the trace the run starts. `None`: drawn from the run's seed.
+    /// Time in the trace at which the run starts. `None`: drawn from the run's seed.
     pub offset: Option<Duration>,
     /// Coefficient of variation of fading within each second; 0: none.
     pub fading: f64,
 }
 
-/// Where a trace comes from.
+/// Origin of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum TraceFrom {
     /// A file, as the scenario names it; see [`Source::folder`](super::Source::folder).
     File(PathBuf),
     /// A generator, which makes another one for every case: see `docs/reference/traces.md`.
     Generator {
-        /// What kind of link it is like.
+        /// Kind of link that the trace is like.
         medium: Medium,
         /// The share of what each second lacks to the peak that outages of less than a second
         /// have.
@@ -237,7 +237,7 @@ pub enum TraceFrom {
 pub struct Queue {
     /// The discipline.
     pub discipline: Discipline,
-    /// How much it holds.
+    /// Limit on what it holds.
     pub limit: QueueLimit,
     /// The round trip that a limit in BDP counts with. `None`: [`Network::rtt_at`] its access.
     pub bdp_rtt: Option<Duration>,
@@ -268,7 +268,7 @@ pub enum Discipline {
         /// Each flow has a queue of its own (FQ-CoDel, RFC 8290).
         flows: bool,
     },
-    /// Where there is no room, what waits of messages that matter less is dropped.
+    /// FIFO that makes room, if it must, by dropping waiting messages of lower priority.
     PriorityDrop,
     /// ABC: each packet is marked for senders under it.
     Abc {
@@ -291,7 +291,7 @@ fn by_name<S: Serializer>(queue: &CustomQueue, to: S) -> Result<S::Ok, S::Error>
     to.serialize_str(queue.0.name())
 }
 
-/// How much a queue holds.
+/// Limit on what a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum QueueLimit {
     /// A multiple of rate times round trip, in IP bytes.

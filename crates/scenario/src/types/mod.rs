@@ -25,7 +25,7 @@ pub struct Scenario {
     pub name: String,
     /// Title, for people.
     pub title: String,
-    /// What the reader of the report should look at.
+    /// Text for the reader of the report: what to look at.
     pub story: String,
     /// Length of a run in virtual time.
     pub duration: Duration,
@@ -37,28 +37,28 @@ pub struct Scenario {
     pub host: Host,
     /// The QUIC connections.
     pub transport: Transport,
-    /// What is compared, in order; at least one, names distinct.
+    /// Schemes that are compared, in order; at least one, names distinct.
     pub schemes: Vec<Scheme>,
-    /// How many draws, and how.
+    /// Draws: their number and kind.
     pub cases: Cases,
-    /// Who takes part, by workload.
+    /// Participants, by workload.
     pub participants: AllParticipants,
-    /// Where it was read from.
+    /// Origin of the scenario.
     pub source: Source,
 }
 
 /// Draws of what scenarios leave open: of titles, say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cases {
-    /// How many.
+    /// Number of draws.
     pub count: usize,
-    /// What they are drawn with.
+    /// Seed of the draws.
     pub seed: u64,
-    /// How what is drawn for one case goes together.
+    /// Dependence among the items drawn for one case.
     pub draw: Draw,
 }
 
-/// How what is drawn for one case goes together.
+/// Dependence among the items drawn for one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Draw {
     /// All different.
@@ -69,7 +69,7 @@ pub enum Draw {
     Identical,
 }
 
-/// What is the same for all workloads of a scenario while their tables are read.
+/// Properties of a scenario that all its workloads share while their tables are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// Length of a run.
@@ -80,7 +80,7 @@ pub struct Frame<'a> {
     pub network: &'a Network,
 }
 
-/// Where a scenario came from.
+/// Origin of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Source {
     /// The file, or the name of an embedded scenario.
@@ -89,7 +89,7 @@ pub struct Source {
     pub folder: Option<PathBuf>,
     /// The text as it was read, before `--set`.
     pub text: String,
-    /// What `--set` changed, in order, as given.
+    /// Changes by `--set`, in order, as given.
     pub set: Vec<String>,
 }
 
@@ -106,15 +106,15 @@ pub struct Host {
 pub struct Transport {
     /// UDP payload of a full packet in bytes.
     pub payload_bytes: u64,
-    /// When the receiver acknowledges.
+    /// Policy by which the receiver acknowledges.
     pub ack: AckPolicy,
-    /// What seals the packets.
+    /// Cipher that protects the packets.
     pub cipher: Cipher,
-    /// Whether packets may be marked instead of dropped (ECN), and senders answer marks.
+    /// True if packets may be marked instead of dropped (ECN), and senders answer marks.
     pub ecn: bool,
 }
 
-/// When a receiver acknowledges.
+/// Policy by which a receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum AckPolicy {
     /// Every second packet (RFC 9000, section 13.2.2).
@@ -123,7 +123,7 @@ pub enum AckPolicy {
     Decimated,
 }
 
-/// What seals packets.
+/// Cipher that protects packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Cipher {
     /// Nothing, with the sizes of the real one.

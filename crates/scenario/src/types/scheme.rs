@@ -22,9 +22,9 @@ pub struct Scheme {
     pub control: ControllerConfig,
     /// A queue that is another one under this scheme.
     pub queue: Option<SchemeQueue>,
-    /// What agents of Cupid do on hosts on a WiFi.
+    /// Settings of the agents of Cupid on hosts on a WiFi.
     pub cupid: Cupid,
-    /// What it says of workloads.
+    /// Settings by workload.
     pub parts: SchemeParts,
 }
 
@@ -37,16 +37,16 @@ pub struct SchemeQueue {
     pub queue: Queue,
 }
 
-/// What agents of Cupid do, which report to senders under the controller `cupid`.
+/// Settings of Cupid's agents, which report to senders under the controller `cupid`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cupid {
     /// The rule's form.
     pub rule: RuleKind,
-    /// What airtime is charged for.
+    /// Charge of airtime.
     pub charging: Charging,
     /// The utilisation that is aimed at.
     pub eta: f64,
-    /// How long a station counts after its last frame.
+    /// Time for which a station counts as active after its last frame above 200 bytes.
     pub memory: Duration,
     /// Time between reports.
     pub interval: Duration,

@@ -12,7 +12,7 @@ const MAX_PAYLOAD_BYTES: usize = 65_507;
 pub struct DatagramFrame {
     /// The other end, as the serving end knows it.
     pub target: Target,
-    /// What it holds.
+    /// Payload of the datagram.
     pub payload: Bytes,
 }
 

@@ -57,7 +57,7 @@ async fn send(
 /// The datagrams that come on a stream.
 struct Incoming<'a> {
     stream: &'a MultipathStream,
-    /// What came and was not taken.
+    /// Bytes that arrived and were not taken.
     buffer: BytesMut,
 }
 

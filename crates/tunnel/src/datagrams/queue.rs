@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 /// Bytes that wait at most: a burst of 500 datagrams that each fill a packet.
 const MAX_BYTES: usize = 768 << 10;
-/// What has waited for longer is of no use any more.
+/// Maximum time that a datagram waits: after it, it is of no use any more.
 const LATE: Duration = Duration::from_millis(300);
 
 /// Datagrams in the order in which they came.
@@ -66,7 +66,7 @@ impl Queue {
         Some(frame)
     }
 
-    /// How many were dropped since this was asked last.
+    /// Number of datagrams dropped since this was asked last.
     pub(crate) fn dropped(&self) -> u64 {
         std::mem::take(&mut self.waiting.lock().dropped)
     }

@@ -29,7 +29,7 @@ const HOSTS: usize = 1024;
 /// Descriptors that a relay takes at most.
 pub(crate) const SOCKETS: usize = 2;
 
-/// What a relay sends from.
+/// Sockets that a relay sends from.
 pub(crate) struct Sockets {
     v4: BurstSocket,
     v6: Option<BurstSocket>,

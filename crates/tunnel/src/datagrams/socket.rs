@@ -16,7 +16,7 @@ pub(crate) struct BurstSocket {
     socket: UdpSocket,
     /// Datagrams that found its buffer full, as the system counts them.
     lost: AtomicU32,
-    /// How many of them were asked for.
+    /// Number of these that were returned already.
     told: AtomicU32,
 }
 
@@ -38,7 +38,7 @@ impl BurstSocket {
         Ok(Self { socket, lost: AtomicU32::new(0), told: AtomicU32::new(0) })
     }
 
-    /// Where it is.
+    /// Local address of the socket.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }

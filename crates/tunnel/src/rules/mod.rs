@@ -37,7 +37,7 @@ enum Host {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DenyRule(Rule);
 
-/// What is allowed.
+/// Rules on the targets that are allowed.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     /// If there are any, nothing but these.
@@ -46,7 +46,7 @@ pub struct Rules {
     pub deny: Vec<DenyRule>,
 }
 
-/// Why a connection is not allowed.
+/// Reason why a connection is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotAllowed {
     #[error("--deny {0} forbids it")]
@@ -66,8 +66,8 @@ fn example(address: IpAddr) -> String {
 }
 
 impl Rules {
-    /// Whether a client that asked for `target` may be connected to `address`, as this machine's own
-    /// addresses are.
+    /// Checks whether a client that asked for `target` may be connected to `address`, as this
+    /// machine's own addresses are.
     ///
     /// Special addresses need a rule that names one of theirs: neither `*` nor a name nor a network
     /// that is wider than their range opens them.
@@ -117,7 +117,7 @@ impl Rule {
         host && self.ports.contains(&target.port)
     }
 
-    /// Whether it denies an address, or one of IPv4 that the address may lead to.
+    /// True if it denies an address, or one of IPv4 that the address may lead to.
     fn denies(&self, target: &Target, address: IpAddr) -> bool {
         let embedded = match address {
             IpAddr::V6(v6) => special::embedded(v6),
@@ -127,7 +127,7 @@ impl Rule {
         std::iter::once(address).chain(embedded).any(|address| self.fits(target, address))
     }
 
-    /// Whether it names addresses by a prefix that is no shorter.
+    /// True if it names addresses by a prefix that is no shorter.
     fn names(&self, min_bits: u8) -> bool {
         matches!(&self.host, Host::Network(network) if network.bits >= min_bits)
     }

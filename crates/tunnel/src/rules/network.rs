@@ -27,7 +27,7 @@ impl Network {
         Self { address: IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h)), bits }
     }
 
-    /// Whether an address is one of them. One that is mapped into IPv6 is an IPv4 address.
+    /// True if an address is one of them. An address that is mapped into IPv6 is an IPv4 address.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let shift = |width: u8| u32::from(width.saturating_sub(self.bits));
         match (self.address, address.to_canonical()) {

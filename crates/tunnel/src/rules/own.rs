@@ -10,7 +10,7 @@ pub(crate) struct OwnAddress {
     address: IpAddr,
     /// Length of the prefix of its network, bits.
     bits: u8,
-    /// Whether it is one of the loopback interface: an address of a service, which routes lead
+    /// True if it is one of the loopback interface: an address of a service, which routes lead
     /// others to.
     is_service: bool,
 }
@@ -52,7 +52,7 @@ impl OwnAddresses {
         Self::default()
     }
 
-    /// What is special about an address, this machine's own included.
+    /// Special properties of an address, this machine's own included.
     pub(crate) fn special(&self, address: IpAddr) -> Option<Special> {
         let address = address.to_canonical();
         let by_itself = special(address);

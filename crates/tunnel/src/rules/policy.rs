@@ -14,7 +14,7 @@ use crate::request::Target;
 /// Time for which the interfaces' addresses are taken to be as they were.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Where a client may be connected to, as this machine's interfaces are now.
+/// Policy on the targets that a client may be connected to, as this machine's interfaces are now.
 #[derive(Debug)]
 pub(crate) struct TargetPolicy {
     runtime: RuntimeHandle,
@@ -27,8 +27,8 @@ impl TargetPolicy {
         Self { runtime, rules, own: Mutex::default() }
     }
 
-    /// Whether a client that asked for `target` may be connected to `address`: the one that it is
-    /// then connected to, as a name may stand for another the next time.
+    /// Checks whether a client that asked for `target` may be connected to `address`: the one that
+    /// it is then connected to, as a name may stand for another the next time.
     ///
     /// # Errors
     /// Why not.

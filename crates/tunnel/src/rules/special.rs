@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::network::Network;
 
-/// Who may reach the addresses of a range.
+/// Peers that may reach the addresses of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Everybody: they are globally reachable, and as any other address.
@@ -24,7 +24,7 @@ pub(crate) enum Reach {
 #[derive(Debug)]
 pub(crate) struct Range {
     pub(crate) network: Network,
-    /// What it is, for messages.
+    /// Name of the range, for messages.
     name: &'static str,
     pub(crate) reach: Reach,
 }
@@ -117,14 +117,14 @@ pub(crate) static RANGES: &[Range] = &[
     closed(Network::v6([0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128), METADATA),
 ];
 
-/// What is special about an address.
+/// Special properties of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Special {
-    /// What it is, for messages.
+    /// Name of its range, for messages.
     pub(crate) name: &'static str,
     /// Shortest prefix of a rule that names it, bits.
     pub(crate) min_bits: u8,
-    /// Whether it is open where there are no rules.
+    /// True if it is open where there are no rules.
     pub(crate) is_open: bool,
 }
 
@@ -136,7 +136,7 @@ impl Special {
     }
 }
 
-/// What is special about an address by itself, whichever machine's it is. One of IPv6 that a
+/// Special properties of an address by itself, whichever machine's it is. One of IPv6 that a
 /// translator or a tunnel turns into one of IPv4 is as special as that.
 pub(crate) fn special(address: IpAddr) -> Option<Special> {
     let address = address.to_canonical();

@@ -105,7 +105,8 @@ fn embeddings(v4: Ipv4Addr) -> Vec<IpAddr> {
 }
 
 proptest! {
-    /// What no rule names stays closed, however wide the rules are; the address itself opens it.
+    /// Addresses that no rule names stay closed, however wide the rules are; the address itself
+    /// opens it.
     #[test]
     fn special_addresses_are_open_to_rules_that_name_them_alone(
         (block, is_global) in proptest::sample::select(REGISTRIES),

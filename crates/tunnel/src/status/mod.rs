@@ -10,10 +10,10 @@ pub use clients::ClientStatus;
 pub(crate) use clients::ConnectionCounts;
 pub(crate) use server::serve;
 
-/// What an end of a tunnel has done and is doing.
+/// Status of an end of a tunnel: counts of what it has done and is doing.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TunnelStatus {
-    /// Which end it is: `connect` or `serve`.
+    /// Name of the end: `connect` or `serve`.
     pub end: &'static str,
     /// Seconds since it started.
     pub uptime_s: f64,
@@ -42,7 +42,7 @@ pub struct TunnelStatus {
     /// The subflows.
     #[serde(rename = "lines")]
     pub subflows: Vec<SubflowStatus>,
-    /// What was warned of, and how often.
+    /// Warnings, and the number of times that each was given.
     pub warnings: Vec<(&'static str, u64)>,
 }
 
@@ -53,7 +53,7 @@ pub struct SubflowStatus {
     pub name: String,
     /// `up`, `silent` (others are tried beside it), `spent` (its cap is reached) or `down`.
     pub state: &'static str,
-    /// Why it is down, or was the last time; empty if it never was.
+    /// Reason why it is down, or was the last time; empty if it never was.
     pub problem: String,
     /// Bytes sent.
     pub sent_bytes: u64,
@@ -64,14 +64,14 @@ pub struct SubflowStatus {
     /// Subflows that the interface has had; `None` at the serving end.
     #[serde(rename = "lines")]
     pub subflows: Option<u64>,
-    /// Whether it is a backup.
+    /// True if it is a backup.
     pub is_backup: bool,
     /// Its price.
     pub price: u32,
     /// Bits per second that each end sends over it at most.
     #[serde(rename = "most_bps")]
     pub max_bps: Option<u64>,
-    /// What it may carry, and has.
+    /// Data cap, and what of it was used.
     pub cap: Option<CapStatus>,
 }
 

@@ -17,12 +17,12 @@ const PAGE: &str = include_str!("../../../../web/tunnel/index.html");
 const SCRIPT: &str = include_str!("../../../../web/tunnel/tunnel.js");
 const STYLE: &str = include_str!("../../../../web/shared/base.css");
 
-/// What the page may load, and show others in frames: its own.
+/// Content security policy of the page: it loads from its own origin, and no page frames it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// What the figures are.
+/// Callback that gives the status to show.
 pub(crate) type Figures = Arc<dyn Fn() -> TunnelStatus + Send + Sync>;
 
 /// Answers for ever.

@@ -26,7 +26,7 @@ struct Content {
     interfaces: BTreeMap<String, Used>,
 }
 
-/// What an interface has used.
+/// Usage of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Used {
@@ -36,7 +36,7 @@ struct Used {
     bytes: u64,
 }
 
-/// What metered interfaces have used, as a file. One process at a time has it.
+/// Usage of metered interfaces, as a file. One process at a time has it.
 #[derive(Debug)]
 pub(crate) struct Book {
     file: PathBuf,

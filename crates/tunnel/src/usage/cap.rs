@@ -36,7 +36,7 @@ impl Period {
         }
     }
 
-    /// Whether a name is one of this kind.
+    /// True if a name is one of this kind.
     pub(crate) fn is_of(self, name: &str) -> bool {
         name.split(' ').next() == Some(self.word())
     }
@@ -50,7 +50,7 @@ impl Period {
     }
 }
 
-/// What an interface may carry in both directions together.
+/// Data cap of an interface, of both directions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cap {
     /// Bytes, as counted on the air.

@@ -27,7 +27,7 @@ struct Metered {
     account: Mutex<Account>,
 }
 
-/// How the data_cap, which counts from this process' beginning, and the period go together.
+/// Relation of the data cap's count, which begins with this process, to that of the period.
 #[derive(Clone, Debug)]
 struct Account {
     period: String,
@@ -44,7 +44,7 @@ impl Account {
     }
 }
 
-/// What a metered interface has used.
+/// Usage of a metered interface.
 #[derive(Clone, Debug)]
 pub(crate) struct Usage {
     pub(crate) cap: Cap,
@@ -118,7 +118,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// What an interface has used, if it is metered; `used` of its data_cap.
+    /// Usage of an interface, if it is metered; `used` of its data cap.
     pub(crate) fn usage(&self, name: &str, used: u64) -> Option<Usage> {
         let interface = self.interfaces.iter().find(|interface| interface.name == name)?;
         let account = interface.account.lock().clone();
@@ -145,7 +145,7 @@ mod tests {
         (Keeper::new(book, [interface], now_s), data_cap)
     }
 
-    /// What a process that begins now may use at most.
+    /// Bytes that a process that begins now may use at most.
     fn left(file: &Path, now_s: u64) -> u64 {
         let book = Book::open(file).unwrap();
         CAP.bytes - book.used("wwan0", CAP, now_s).1

@@ -17,9 +17,9 @@ const PERIOD: Duration = Duration::from_millis(5);
 /// carry passes unused, and no packet waits for longer than the period.
 pub(super) struct Oracle {
     services: Services,
-    /// When the service of the next packet begins.
+    /// Time at which the service of the next packet begins.
     next: Option<Time>,
-    /// When the first period begins at the link, and how long packets take to get there.
+    /// Time at which the first period begins at the link, and the delay of packets to the link.
     first: Time,
     delay: Duration,
     until: Time,

@@ -11,7 +11,7 @@ use airlane_sim::Results;
 use airlane_sim::workload::ActorResult;
 use airlane_sim::world::{FlowSample, OracleLink};
 
-/// What charts take from a transfer.
+/// Names of the samples that charts take from a transfer.
 const AT: &str = "at_s";
 const ACKED: &str = "acked_bytes";
 const RTT: &str = "rtt_s";

@@ -107,7 +107,7 @@ fn waits(results: &Results<'_>) -> Option<Table> {
     Some(table)
 }
 
-/// What came out, in one sentence.
+/// Result of the runs, in one sentence.
 pub(super) fn verdict(transfers: &Transfers, results: &Results<'_>) -> String {
     let sides: Vec<(String, Samples, Samples)> = results
         .plan

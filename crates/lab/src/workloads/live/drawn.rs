@@ -79,7 +79,7 @@ impl Drawn {
     }
 }
 
-/// Whether every scheme carries what the streams are.
+/// Checks that the transport of every scheme carries the kinds of video of the streams.
 fn carried(traffic: &Streams, scenario: &Scenario) -> Result<(), InputError> {
     for scheme in &scenario.schemes {
         let transport = scheme.parts.of::<OfScheme>().map_or(Transport::default(), |s| s.transport);

@@ -11,7 +11,7 @@ use airlane_sim::workload::{ActorResult, Figures, PartResult, Unit};
 /// The time constant with which the quality of a picture that stands still decays (T0 of SQI).
 const DECAY_S: f64 = 1.0;
 
-/// What a viewer sees of one frame: its own picture, or the last one, decayed.
+/// Quality of one frame as a viewer sees it: its own picture, or the last one, decayed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     /// SSIM in dB, decayed if the frame was not decoded.
@@ -26,7 +26,7 @@ impl StreamOutput {
         self.frames.iter().filter(|frame| frame.handed >= self.counted_from)
     }
 
-    /// What a viewer sees of each frame, in order.
+    /// Quality of each frame as a viewer sees it, in order.
     pub(super) fn seen(&self) -> Vec<Seen> {
         let mut last: Option<(Time, f64)> = None;
         let seen = self.frames.iter().map(|frame| {
@@ -67,7 +67,7 @@ impl StreamOutput {
         ages
     }
 
-    /// How long each frame that was shown took, from its handing over to the last byte of what was
+    /// Latency of each frame that was shown, from its handing over to the last byte of what was
     /// decoded of it; seconds.
     pub(super) fn latencies(&self) -> Vec<f64> {
         let latency = |f: &FrameRecord| f.shown.map(|shown| (shown.last - f.handed).as_secs_f64());

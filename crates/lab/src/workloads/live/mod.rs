@@ -77,13 +77,13 @@ impl airlane_judge::Workload for Live {
     }
 }
 
-/// What a scheme says of streams.
+/// Settings of a scheme for streams.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct OfScheme {
     transport: Transport,
     marks: Marks,
     single: Single,
-    /// How long a packet of Salsify's own estimator may be on its way.
+    /// Maximum delay that Salsify's own estimator allows a packet.
     salsify_delay: Duration,
 }
 
@@ -98,7 +98,7 @@ impl Default for OfScheme {
     }
 }
 
-/// What carries streams.
+/// Transport of streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Transport {
     /// The media path: layers as messages, under the scheme's controller.
@@ -120,7 +120,7 @@ enum Transport {
     VivoSkip,
 }
 
-/// How large frames of one layer are.
+/// Sizes of frames where a transport sends one layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Single {
     /// As one layer was encoded, or is taken to be where only layers were.
@@ -132,7 +132,7 @@ enum Single {
     Layered,
 }
 
-/// What messages are marked with.
+/// Marks of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Marks {
     /// As in the paper.
@@ -151,7 +151,7 @@ enum Marks {
 }
 
 impl Transport {
-    /// Whether it carries video that is coded so.
+    /// True if the transport carries video of this kind.
     fn carries(self, video: Video) -> bool {
         match self {
             Self::Messages => true,
@@ -209,11 +209,11 @@ struct Entry {
     name: String,
     /// Its controller. `None`: that of the scheme.
     control: Option<ControllerConfig>,
-    /// When it starts.
+    /// Start time.
     start: Duration,
     /// Frames that are captured so soon after its start do not count.
     skip: Duration,
-    /// What it is sent as.
+    /// Kind of video that it is sent as.
     video: Video,
     /// IP bytes that the sender's buffer holds.
     buffer: u64,
@@ -223,7 +223,7 @@ struct Entry {
     at: Vec<usize>,
     /// Its round trip in the core, if it is not the network's.
     rtt: Option<Duration>,
-    /// How many of the same kind.
+    /// Number of streams of the same kind.
     count: usize,
 }
 
@@ -325,7 +325,7 @@ impl TrafficClaims for Streams {
     }
 }
 
-/// What came of the streams of a run.
+/// Results of the streams of a run.
 #[derive(Clone, Debug)]
 struct Output(Vec<StreamOutput>);
 
@@ -335,7 +335,7 @@ struct StreamOutput {
     name: String,
     /// Frames that are captured earlier do not count.
     counted_from: Time,
-    /// When it ended.
+    /// Time at which it ended.
     end: Time,
     /// Every frame that was captured, in order.
     frames: Vec<records::FrameRecord>,

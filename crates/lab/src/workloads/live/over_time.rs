@@ -160,7 +160,7 @@ fn per_half_second(
     line
 }
 
-/// What a layer is at a moment, in the order of the legend.
+/// State of a layer at a moment, in the order of the legend.
 #[derive(Clone, Copy)]
 enum State {
     Shown,
@@ -187,7 +187,7 @@ fn state(frame: &FrameRecord, number: usize, layer: &LayerRecord, now: Time) -> 
     }
 }
 
-/// What became of the layers of the latest frames, moment by moment.
+/// State of the layers of the latest frames, moment by moment.
 fn grid(stream: &StreamOutput) -> Grid {
     let kind = |name: &str, fill| Kind { name: name.to_owned(), fill };
     let kinds = vec![

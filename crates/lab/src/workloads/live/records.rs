@@ -13,13 +13,13 @@ use super::Video;
 pub(super) struct FrameRecord {
     /// Its number.
     pub(super) number: u32,
-    /// When it was handed over to be sent, which is when it was captured.
+    /// Time at which it was handed over to be sent, which is when it was captured.
     pub(super) handed: Time,
-    /// What the sender took the path to carry, bits/s; `None` before it did.
+    /// Rate that the sender estimated for the path, bits/s; `None` before its first estimate.
     pub(super) estimate_bps: Option<f64>,
     /// Its layers, the lowest first.
     pub(super) layers: Vec<LayerRecord>,
-    /// When it could be decoded first, and how it was in the end.
+    /// Record of its decoding; `None` if it was never decoded.
     pub(super) shown: Option<Shown>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct LayerRecord {
     pub(super) fate: Fate,
 }
 
-/// What became of a layer.
+/// Outcome of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It came.
@@ -41,12 +41,12 @@ pub(super) enum Fate {
     DroppedThere(Option<Time>),
 }
 
-/// What a viewer saw of a frame.
+/// Record of a frame that was decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shown {
-    /// When the frame could be decoded.
+    /// Time at which the frame could be decoded.
     pub(super) first: Time,
-    /// When the best of what was decoded of it had come.
+    /// Time at which the last of the layers that were decoded of it had arrived.
     pub(super) last: Time,
     /// Its layers that were decoded.
     pub(super) layers: LayerSet,
@@ -54,7 +54,7 @@ pub(super) struct Shown {
     pub(super) ssim_db: f64,
 }
 
-/// What both ends noted, as one record per frame.
+/// Notes of both ends, as one record per frame.
 pub(super) fn of_layers(
     sent: &[SentFrame],
     dropped_here: &BTreeMap<u32, Time>,

@@ -116,7 +116,7 @@ fn cdf(results: &Results<'_>, samples: &'static str, title: &str, axis: &str) ->
     }
 }
 
-/// What came out, in one sentence.
+/// Result of the runs, in one sentence.
 pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
     let mut got = Vec::new();
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {

@@ -18,16 +18,16 @@ use airlane_sim::identity;
 
 /// Moments of a GoP at which viewports are taken.
 const MOMENTS: u32 = 5;
-/// How many heads look at each title.
+/// Number of heads that look at each title.
 const HEADS: usize = 24;
-/// What the heads of all titles are drawn with.
+/// Seed of the heads of all titles.
 const HEADS_SEED: u64 = 360;
-/// How many GoPs they watch at least: a title that is shorter is played again.
+/// Minimum number of GoPs that they watch: a title that is shorter is played again.
 const WATCHED: usize = 60;
-/// What a head-mounted display shows, degrees.
+/// Field of view of a head-mounted display, degrees: horizontal, vertical.
 const FIELD: (f64, f64) = (100.0, 90.0);
 
-/// What figures depend on beside tables and scenario.
+/// Text of all that figures depend on besides tables and scenario.
 pub(super) fn defaults() -> String {
     let crowd = identity::text(&CrowdModel::FITTED);
     format!("{MOMENTS} {FIELD:?} {HEADS} {HEADS_SEED} {WATCHED} {crowd}")
@@ -102,12 +102,12 @@ impl Content {
 }
 
 impl Show {
-    /// How many heads looked at it.
+    /// Number of heads that looked at it.
     pub(super) fn heads(&self) -> usize {
         self.heads.len()
     }
 
-    /// How each head saw the title.
+    /// Viewports of each head over the title.
     pub(super) fn audience(&self) -> Audience {
         let (horizontal, vertical) = FIELD;
         let field = FieldOfView::from_degrees(horizontal, vertical).expect("it is flat");

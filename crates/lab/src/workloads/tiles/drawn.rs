@@ -28,11 +28,11 @@ pub(super) struct Drawn {
     draws: Vec<Vec<Chosen>>,
 }
 
-/// What all runs of a plan share: what is watched, by title and head.
+/// Content that all runs of a plan share, by title and head.
 pub(super) struct Cache(BTreeMap<Chosen, Arc<Watched>>);
 
 impl Cache {
-    /// What a session of a case watches.
+    /// Content that a session of a case watches.
     pub(super) fn watched(
         caches: &Caches,
         plan: &Plan,

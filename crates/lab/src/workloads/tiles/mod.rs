@@ -76,16 +76,16 @@ impl airlane_judge::Workload for Tiles {
     }
 }
 
-/// What a scheme says of sessions.
+/// Settings of a scheme for sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct OfScheme {
-    /// How levels and order are chosen.
+    /// Method that chooses levels and order.
     planner: Method,
     /// C_agg as a factor on the mean of past throughput.
     margin: f64,
     /// Reports that throughput is known from.
     history: u64,
-    /// Which access sends what.
+    /// Scheduler: chooses the access that sends each piece.
     scheduler: Scheduler,
     /// Bytes of a window of FBDT at most.
     window: u64,
@@ -134,7 +134,7 @@ struct Entry {
     name: String,
     /// Its controller. `None`: that of the scheme, with its weight.
     control: Option<ControllerConfig>,
-    /// When it starts.
+    /// Start time.
     start: Duration,
     /// GoPs that are shown so soon after its start do not count.
     skip: Duration,
@@ -227,7 +227,7 @@ impl TrafficReport for Sessions {
 
 impl TrafficClaims for Sessions {}
 
-/// What came of the sessions of a run.
+/// Results of the sessions of a run.
 #[derive(Clone, Debug)]
 struct Output(Vec<SessionOutput>);
 
@@ -237,7 +237,7 @@ struct SessionOutput {
     name: String,
     /// GoPs that are shown earlier do not count.
     counted_from: Time,
-    /// What was watched, and by whom.
+    /// Content that was watched, as seen by one head.
     watched: Arc<content::Watched>,
     /// Each GoP with the time at which it was shown.
     shown: Vec<(Time, airlane_tiles::ShownGop)>,

@@ -48,7 +48,7 @@ pub(super) fn of(output: &Output) -> OverTime {
     OverTime { panels: vec![quality, in_time, speed], grids, ..OverTime::default() }
 }
 
-/// What each tile of each GoP got, and where the user looked.
+/// Level that each tile of each GoP got, and the user's viewport.
 fn grid(session: &SessionOutput) -> Grid {
     let title = &session.watched.title;
     let tiling = title.tiling();
@@ -106,7 +106,7 @@ impl SessionOutput {
         &viewports[gop % viewports.len()]
     }
 
-    /// Whether all of a tile was sent.
+    /// True if all of a tile was sent.
     fn was_sent(&self, gop: usize, tile: usize) -> bool {
         let sent = self.sent.get(gop).map_or(&[][..], |gop| &gop.plan[..gop.sent]);
         sent.iter().any(|item| usize::from(item.tile) == tile)

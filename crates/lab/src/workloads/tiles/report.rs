@@ -102,7 +102,7 @@ fn by_gop(results: &Results<'_>) -> Cdf {
     }
 }
 
-/// What came out, in one sentence.
+/// Result of the runs, in one sentence.
 pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
     let mut got = Vec::new();
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {

@@ -19,7 +19,7 @@ use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::RunContext;
 
-/// What a session takes beside its GoPs, in GoPs: to connect, and to show the last.
+/// Time of a session besides its GoPs, in GoPs: to connect, and to show the last.
 const BESIDE: f64 = 2.0;
 
 /// A session that runs.
@@ -37,7 +37,7 @@ struct Started {
 
 type Held = Arc<Mutex<Option<Arc<MultipathStream>>>>;
 
-/// What a role has noted so far.
+/// Notes of a role so far.
 struct Noted<T>(Arc<Mutex<Vec<T>>>);
 
 impl<T> Noted<T> {
@@ -135,7 +135,7 @@ fn start_one(
     })
 }
 
-/// How many GoPs there is time for.
+/// Number of GoPs that there is time for.
 fn gops(watched: &Watched, time: std::time::Duration) -> u32 {
     let fit = time.as_secs_f64() / watched.title.gop().as_secs_f64() - BESIDE;
     (fit as u32).clamp(1, airlane_tiles::wire::MAX_GOPS)

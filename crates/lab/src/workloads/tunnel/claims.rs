@@ -19,7 +19,7 @@ const APART: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_secs(1);
 const GRACE_ROUND_TRIPS: u32 = 3;
 
-/// What claims need of a run.
+/// Figures of a run that claims need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Figures {
     completion_s: Option<f64>,
@@ -72,7 +72,8 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<CachedMetr
     Some(CachedMetrics::new(NAME, figures))
 }
 
-/// When the capacity of a way down fell to half of what it had been, from one sample to the next.
+/// Times at which the capacity of a way down fell to half of what it had been, from one sample to
+/// the next.
 fn halvings(ways: &[DirectionOutput]) -> Vec<Time> {
     let down = ways.iter().filter(|way| way.direction == Direction::Down);
     down.flat_map(|way| halvings_of(&way.rows)).collect()
@@ -92,7 +93,8 @@ fn halvings_of(rows: &[LinkSampleRow]) -> Vec<Time> {
     halvings
 }
 
-/// What came in each window, and whether it counts: not if it begins soon after a halving.
+/// Bytes that arrived in each window, and a flag that is true if the window counts: not if it
+/// begins soon after a halving.
 fn windows(
     (from, to): (Time, Time),
     between: impl Fn(Time, Time) -> u64,

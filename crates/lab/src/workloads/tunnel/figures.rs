@@ -8,7 +8,7 @@ use airlane_sim::workload::{ActorResult, Figures, OverTime, PartResult, Unit};
 
 /// Time between points of the goodput over time.
 const STEP_S: f64 = 0.5;
-/// What waits counts as blocked if it fills so large a part of the memory.
+/// Share of the memory from which on waiting bytes count as blocked.
 const MUCH: f64 = 0.25;
 
 impl TunnelOutput {

@@ -71,10 +71,10 @@ impl airlane_judge::Workload for Tunnel {
     }
 }
 
-/// What a scheme says of tunnels.
+/// Settings of a scheme for tunnels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct OfScheme {
-    /// Which access sends what.
+    /// Scheduler: chooses the access that sends each piece.
     scheduler: Scheduler,
     /// The name of the one access that is used.
     only: Option<String>,
@@ -104,9 +104,9 @@ struct Entry {
     name: String,
     /// Its controller. `None`: that of the scheme, with its weight.
     control: Option<ControllerConfig>,
-    /// When it starts.
+    /// Start time.
     start: Duration,
-    /// How long after that its goodput begins to count.
+    /// Time from then until its goodput begins to count.
     skip: Duration,
     /// After so many bytes it ends. `None`: with the run.
     bytes: Option<u64>,
@@ -209,7 +209,7 @@ impl TrafficClaims for Tunnels {
     }
 }
 
-/// What came of the tunnels of a run.
+/// Results of the tunnels of a run.
 #[derive(Clone, Debug)]
 struct Output(Vec<TunnelOutput>);
 
@@ -217,14 +217,15 @@ struct Output(Vec<TunnelOutput>);
 #[derive(Clone, Debug)]
 struct TunnelOutput {
     name: String,
-    /// When its goodput began to count, and when it ended: by itself or with the run.
+    /// Time at which its goodput began to count, and time at which it ended: by itself or with the
+    /// run.
     counted_from: Time,
     end: Time,
-    /// How far it had come when: what was written, and what was read in order.
+    /// Positions over time, in bytes: of what was written, and of what was read in order.
     written: Vec<(u64, Time)>,
     read: Vec<(u64, Time)>,
-    /// How long bytes waited from coming over a radio to being read in order, of the time that
-    /// counts.
+    /// Waiting times of bytes from their arrival over a radio until they are read in order, of the
+    /// time that counts.
     waited: Histogram,
     /// Bytes that each end holds at most.
     memory: u64,

@@ -59,7 +59,7 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     Some(OfScheme { scheduler: scheduler.unwrap_or_default(), only, window, without })
 }
 
-/// Whether each access that a scheme names is one of every tunnel's.
+/// Checks that each access that a scheme names is one of every tunnel's.
 pub(super) fn check(tunnels: &Tunnels, scenario: &Scenario) -> Result<(), InputError> {
     let accesses = &scenario.network.accesses;
     for scheme in &scenario.schemes {

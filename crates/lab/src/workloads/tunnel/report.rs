@@ -79,7 +79,7 @@ pub(super) fn section(results: &Results<'_>) -> ReportSection {
     ReportSection { tables: vec![table], ..ReportSection::default() }
 }
 
-/// What came out, in one sentence.
+/// Result of the runs, in one sentence.
 pub(super) fn verdict(results: &Results<'_>) -> Option<String> {
     let mut got = Vec::new();
     for (i, scheme) in results.plan.scenario.schemes.iter().enumerate() {

@@ -31,7 +31,7 @@ struct Started {
     source: Held,
     sink: Held,
     samples: Samples,
-    /// What had waited how long when the goodput began to count.
+    /// Waiting times of bytes until the goodput began to count.
     waited_before: Arc<Mutex<Histogram>>,
     ended: oneshot::Receiver<(Time, Option<String>)>,
     radios: Vec<Radio>,

@@ -22,7 +22,7 @@ pub(super) struct Sample {
     pub(super) waiting_bytes: u64,
     /// The number of the radio for whose segment they wait.
     pub(super) head: Option<u8>,
-    /// Where the two ends of FBDT's last window met, as a share of it.
+    /// Position at which the two ends of FBDT's last window met, as a share of it.
     pub(super) met: Option<f64>,
 }
 

@@ -11,10 +11,10 @@ use parking_lot::{Mutex, MutexGuard};
 const PIECE_BYTES: u64 = 64 << 10;
 /// Positions are noted no closer than this.
 const NOTE_BYTES: u64 = 64 << 10;
-/// Where the pattern of bodies starts.
+/// Name from which the pattern of bodies is generated.
 const BODY: &str = "multipath";
 
-/// When which byte passed: how far it had come at which time, both ascending.
+/// Bytes that had passed at each time noted, both ascending.
 #[derive(Debug, Default)]
 pub(super) struct Passed(Mutex<Vec<(u64, Time)>>);
 

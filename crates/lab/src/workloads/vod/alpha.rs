@@ -2,8 +2,8 @@
 
 use airlane_minerva::ALPHA_PER_CONNECTION;
 
-/// What was calibrated: content hash of the corpus, alpha per plain connection. The curves stand
-/// in `docs/design/minerva.md`.
+/// Calibrations: content hash of the corpus, alpha per plain connection. The curves stand in
+/// `docs/design/minerva.md`.
 pub(crate) const CALIBRATED: [(u64, f64); 2] =
     [(0x85d0_9684_67d8_d51f, ALPHA_PER_CONNECTION), (0x6ae0_f20c_9bef_7fa7, 1.055)];
 

@@ -28,7 +28,7 @@ use airlane_sim::workload::Caches;
 /// The session that f and the optimum simulate: as long as the paper's.
 pub(crate) const SESSION: Duration = Duration::from_secs(200);
 
-/// What all runs of a plan share.
+/// Data that all runs of a plan share.
 #[derive(Clone, Debug)]
 pub struct Cache {
     /// Every title that may be watched.
@@ -38,7 +38,7 @@ pub struct Cache {
     providers: Vec<BTreeMap<String, Arc<Provider>>>,
 }
 
-/// How a viewer watches: under which quality metric, with which bitrate algorithm.
+/// Quality metric and bitrate algorithm of a viewer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Watched {
     metric: Metric,
@@ -53,7 +53,7 @@ struct Named {
 }
 
 impl Cache {
-    /// What the runs of a plan share.
+    /// Data that the runs of a plan share.
     pub fn of(caches: &Caches) -> Option<&Self> {
         caches.of::<Self>()
     }
@@ -116,7 +116,7 @@ impl Cache {
         self.settings.get(&(title.to_owned(), traffic.metric_of(viewer)))
     }
 
-    /// What a constant rate is worth to the viewer on a title; `None` if it was not computed.
+    /// Value of a constant rate to the viewer on a title; `None` if it was not computed.
     pub fn curve(&self, traffic: &Viewers, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
         self.curves.get(&(title.to_owned(), watched(traffic, viewer)))
     }

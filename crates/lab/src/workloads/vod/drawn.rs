@@ -19,29 +19,29 @@ use airlane_sim::LabError;
 use airlane_sim::plan::{Plan, RunKey, Sources};
 use airlane_sim::workload::Draws;
 
-/// What viewers watch.
+/// Content that viewers watch.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The content, cut as the scenario says; `None` without viewers.
     pub corpus: Option<Corpus>,
     /// The hash of the whole content; 0 without.
     pub content_hash: u64,
-    /// What is watched in each draw.
+    /// Content that is watched in each draw.
     pub draws: Vec<Watched>,
-    /// What the schemes' own files say.
+    /// Content of the schemes' own files.
     pub files: MinervaFiles,
 }
 
-/// What is watched in a draw.
+/// Content that is watched in a draw.
 #[derive(Clone, Debug)]
 pub struct Watched {
     /// The video of each viewer.
     pub videos: Vec<Arc<Video>>,
-    /// When each viewer starts.
+    /// Start time of each viewer.
     pub starts: Vec<Duration>,
 }
 
-/// What has been read for several plans.
+/// Content and files that have been read for several plans.
 #[derive(Debug, Default)]
 struct Read {
     corpus: Option<Corpus>,
@@ -65,12 +65,12 @@ fn corpus(sources: &mut Sources, folder: Option<&Path>) -> Result<Corpus, InputE
 }
 
 impl Drawn {
-    /// What is watched in a plan; `None` without viewers.
+    /// Content that is watched in a plan; `None` without viewers.
     pub fn of(plan: &Plan) -> Option<&Self> {
         plan.draws.of::<Self>().filter(|drawn| drawn.corpus.is_some())
     }
 
-    /// What is watched in a case of `plan`, if there are viewers.
+    /// Content that is watched in a case of `plan`, if there are viewers.
     pub fn in_case(plan: &Plan, case: usize) -> Option<&Watched> {
         plan.draws.of::<Self>()?.draws.get(plan.cases[case].draw)
     }
@@ -155,7 +155,7 @@ impl Draws for Drawn {
     }
 }
 
-/// When the viewers of a draw start.
+/// Start times of the viewers of a draw.
 fn starts(
     traffic: &Viewers,
     scenario: &Scenario,
@@ -239,7 +239,7 @@ fn video(corpus: &Corpus, name: &str, viewer: usize) -> Result<Arc<Video>, Input
     })
 }
 
-/// Whether a video has what the player asks of it.
+/// Checks that a video has what the player asks of it.
 fn suits(
     traffic: &Viewers,
     viewer: &Viewer,

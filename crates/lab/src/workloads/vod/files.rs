@@ -20,7 +20,7 @@ pub(super) struct FileCache {
     normalisations: BTreeMap<PathBuf, Arc<StoredNormalisation>>,
 }
 
-/// What the files of a plan's schemes say, by their names in the scenario.
+/// Content of the files of a plan's schemes, by their names in the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct MinervaFiles {
     /// By title.
@@ -106,8 +106,9 @@ fn cached<T>(
     Ok(content)
 }
 
-/// Whether utilities of a scenario's viewers are what a stored normalisation maps to rates. Titles,
-/// players and their settings may be others: what is loaded is what the provider decided on.
+/// Checks that the utilities of a scenario's viewers are what a stored normalisation maps to rates.
+/// Titles, players and their settings may be others: what is loaded is what the provider decided
+/// on.
 fn suits(
     traffic: &Viewers,
     minerva: &Minerva,

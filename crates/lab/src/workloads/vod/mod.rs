@@ -110,7 +110,7 @@ impl airlane_judge::Workload for Vod {
     }
 }
 
-/// What a scheme says of Minerva; `None` without it.
+/// Settings of a scheme for Minerva; `None` without it.
 pub fn minerva_of(scheme: &Scheme) -> Option<&Minerva> {
     scheme.parts.of()
 }
@@ -258,7 +258,7 @@ impl TrafficClaims for Viewers {
     }
 }
 
-/// What came of the viewers of a run.
+/// Results of the viewers of a run.
 #[derive(Clone, Debug)]
 pub struct Output(pub Vec<ViewerOutput>);
 
@@ -269,7 +269,7 @@ pub struct ViewerOutput {
     pub name: String,
     /// The buffer and all chunks; `model.setting()` has the video.
     pub model: PlayerModel,
-    /// Why it ended early, if it did.
+    /// Reason why it ended early, if it did.
     pub failure: Option<String>,
     /// Minerva's updates.
     pub updates: Vec<Update>,

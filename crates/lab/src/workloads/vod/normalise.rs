@@ -32,15 +32,15 @@ pub struct NormaliseRequest {
     pub folder: Option<PathBuf>,
     /// The measure of quality.
     pub metric: Metric,
-    /// What chooses the rungs.
+    /// Bitrate algorithm, which chooses the rungs.
     pub abr: Abr,
-    /// What it averages: one of [`FORMS`].
+    /// Form of the average: one of [`FORMS`].
     pub form: Form,
     /// Factor on every weight. `None`: the corpus's own, per plain connection, times `baseline`.
     pub alpha: Option<f64>,
     /// Plain connections that a viewer counts for on average.
     pub baseline: f64,
-    /// How popular each title is: a CSV file. `None`: all the same.
+    /// Popularity of each title: a CSV file. `None`: all the same.
     pub popularity: Option<PathBuf>,
     /// Titles with fewer chunks are left out.
     pub min_chunks: usize,
@@ -48,7 +48,7 @@ pub struct NormaliseRequest {
     pub out: Option<PathBuf>,
 }
 
-/// How many points of f are shown.
+/// Number of points of f that are shown.
 const SHOWN: usize = 12;
 
 /// Computes f over the titles of a corpus, and writes it or shows it.
@@ -158,7 +158,7 @@ fn player_settings(horizon: usize, qoe: QoeParams, config: PlayerConfig) -> Play
     }
 }
 
-/// What f is of, in a line.
+/// Titles and settings that f is computed from, in a line.
 fn line(stored: &StoredNormalisation) -> String {
     let StoredNormalisation { corpus, metric, abr, popularity, normalisation: f, .. } = stored;
     let Titles { name, content_hash, min_chunks, titles } = corpus;
@@ -184,7 +184,7 @@ fn table(f: &Normalisation) -> String {
     out
 }
 
-/// Whether the result may take a file's place.
+/// Checks that the result may be written to `out`.
 fn check_place(out: &Path, content: Option<&Path>) -> Result<(), InputError> {
     let refuse = |found: &str, expected: &str| {
         Err(InputError::new(format!("--out: {found}"), expected).at_file(out))

@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// Popularities of titles, as a file says them; only their ratios count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Popularity {
-    /// Where it was read from, for messages.
+    /// File that it was read from, for messages.
     file: PathBuf,
     /// By title: popularity and line.
     rows: BTreeMap<String, (f64, usize)>,

@@ -79,7 +79,7 @@ pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Viewers {
     Viewers { viewers, arrivals, player, min_chunks: min_chunks as usize }
 }
 
-/// What a scheme says of Minerva, if anything.
+/// Reads the settings of a scheme for Minerva, if it has any.
 pub(super) fn of_scheme(r: &mut Reader<'_>, control: &ControllerConfig) -> Option<Minerva> {
     let minerva = r.table(
         "minerva",

@@ -89,7 +89,7 @@ pub(super) fn section(traffic: &Viewers, results: &Results<'_>, caches: &Caches)
     }
 }
 
-/// What the verdict compares: the runs in which every scheme has a QoE of every viewer.
+/// Sides that the verdict compares: the runs in which every scheme has a QoE of every viewer.
 fn sides(results: &Results<'_>) -> Vec<Side> {
     let pairs = results.paired(|run| Some((run.value("min_qoe")?, run.value("stall_total_s")?)));
     let side = |(scheme, cases): (&Scheme, Vec<Vec<(f64, f64)>>)| {
@@ -101,7 +101,7 @@ fn sides(results: &Results<'_>) -> Vec<Side> {
     results.plan.scenario.schemes.iter().zip(pairs).map(side).collect()
 }
 
-/// What came out, in one sentence.
+/// Result of the runs, in one sentence.
 pub(super) fn verdict(traffic: &Viewers, results: &Results<'_>) -> String {
     on_viewers(traffic.viewers.len(), traffic.unit().symbol(), &sides(results))
 }

@@ -23,7 +23,7 @@ use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{RunContext, Tap};
 
-/// What viewers call their origins.
+/// Host name that viewers use for their origins.
 const HOST: &str = "video.airlane";
 
 /// A viewer's session that runs.
@@ -33,7 +33,7 @@ struct Role {
     seen: Arc<Seen>,
 }
 
-/// What is known of one viewer's connection.
+/// Record of one viewer's connection.
 struct Seen {
     tap: Arc<Tap>,
     updates: Mutex<Vec<Update>>,
@@ -53,7 +53,7 @@ impl OriginEvents for Seen {
 
 struct Roles {
     roles: Vec<Role>,
-    /// Whether viewers come one by one: the run ends with the last of them.
+    /// True if viewers come one by one: the run ends with the last of them.
     arriving: bool,
     /// Viewers whose session has not ended.
     watching: Arc<AtomicUsize>,

@@ -17,7 +17,7 @@ const SETTLED: usize = 5;
 /// Time between points of what is computed on a grid, seconds.
 const STEP_S: f64 = 0.5;
 
-/// What viewers saw.
+/// Panels over time of what viewers saw.
 pub(super) fn over_time(output: &Output, run: &Ended<'_>) -> OverTime {
     if output.0.is_empty() {
         return OverTime::default();

@@ -27,7 +27,7 @@ pub(crate) struct Session {
     pub(crate) quality: Option<f64>,
     /// Seconds without a picture in the middle, an unfinished stall included.
     pub(crate) stall_s: f64,
-    /// How often the picture stood still.
+    /// Number of stalls.
     pub(crate) stalls: u64,
     /// Seconds from play to the first picture; `None` if it never came.
     pub(crate) startup_s: Option<f64>,
@@ -35,9 +35,9 @@ pub(crate) struct Session {
     pub(crate) wait_s: f64,
 }
 
-/// When the session of a viewer who pressed play at `start` is over, in a run that ended at
-/// `run_end`. Where viewers come and go, the run ends with the last download and films are played
-/// to their ends.
+/// End of the session of a viewer who pressed play at `start`, in a run that ended at `run_end`.
+/// Where viewers come and go, the run ends with the last download and films are played to their
+/// ends.
 pub(crate) fn over_at(scenario: &Scenario, start: Time, run_end: Time) -> Time {
     let longest = start + scenario.duration;
     if Viewers::of(scenario).arrivals.is_some() { longest } else { longest.min(run_end) }

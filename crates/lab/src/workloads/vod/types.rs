@@ -12,12 +12,12 @@ use airlane_scenario::ControllerConfig;
 /// Videos with fewer chunks are not drawn, unless a scenario says otherwise.
 pub const MIN_CHUNKS: u64 = 50;
 
-/// Who watches, with which players.
+/// Viewers of a scenario, with their players.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Viewers {
-    /// Who watches.
+    /// The viewers, in the order of the scenario.
     pub viewers: Vec<Viewer>,
-    /// How those come that have no time of their own. `None`: all at the start.
+    /// Arrivals of the viewers that have no start time of their own. `None`: all at the start.
     pub arrivals: Option<Arrivals>,
     /// The players.
     pub player: Player,
@@ -28,7 +28,7 @@ pub struct Viewers {
 /// The players; the same in every scheme.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Player {
-    /// What chooses the rungs.
+    /// Bitrate algorithm, which chooses the rungs.
     pub abr: Abr,
     /// Chunks that MPC looks ahead.
     pub horizon: usize,
@@ -44,7 +44,7 @@ pub struct Player {
     pub gamma: f64,
     /// The measure of quality.
     pub metric: Metric,
-    /// What a change of quality is taken from.
+    /// Values that a change of quality is taken from: the mean curve, or the chunks.
     pub smoothness: Smoothness,
     /// Beta and gamma are for a measure from 0 to 100: for others they are multiplied by the
     /// measure's span over 100 ([`Metric::span`]).
@@ -53,7 +53,7 @@ pub struct Player {
     pub max_chunks: Option<usize>,
 }
 
-/// What chooses the rungs.
+/// Bitrate algorithm, which chooses the rungs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Abr {
     /// RobustMPC.
@@ -81,7 +81,7 @@ pub struct Viewer {
     pub video: Option<String>,
     /// The number of the viewer whose video it watches too.
     pub same_as: Option<usize>,
-    /// When it starts.
+    /// Start time.
     pub start: Start,
     /// The number of the access that it is on.
     pub at: usize,
@@ -91,25 +91,25 @@ pub struct Viewer {
     pub abr: Option<Abr>,
     /// Its measure of quality, if it is not the player's: of its device, or of its provider.
     pub metric: Option<Metric>,
-    /// Whose titles it watches: each provider has a normalisation of its own.
+    /// Provider of the titles that it watches: each provider has a normalisation of its own.
     pub provider: String,
-    /// What it says of itself.
+    /// Content of its reports on itself.
     pub reports: Reports,
     /// The controller of its server, without Minerva: cross traffic of the same kind under every
     /// scheme. `None`: what the scheme says.
     pub control: Option<ControllerConfig>,
 }
 
-/// When a viewer starts.
+/// Start of a viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Start {
     /// At this time.
     At(Duration),
-    /// When it arrives: [`Viewers::arrivals`].
+    /// As it arrives: [`Viewers::arrivals`].
     Arrives,
 }
 
-/// What a viewer says of itself.
+/// Content of a viewer's reports on itself, true or false.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Reports {
     /// The truth.
@@ -123,7 +123,7 @@ pub enum Reports {
 /// Viewers that come one by one: a Poisson process.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Arrivals {
-    /// How many watch at once on average, if films take as long as they last.
+    /// Mean number that watch at once, if films take as long as they last.
     pub at_once: f64,
 }
 
@@ -134,18 +134,18 @@ pub struct Minerva {
     pub alpha: Option<f64>,
     /// Weights stay within n_e/mu and n_e*mu.
     pub mu: Option<f64>,
-    /// What is made equal.
+    /// Utility that is made equal.
     pub utility: Option<Utility>,
-    /// What the normalisation averages.
+    /// Average that the normalisation takes over the corpus.
     pub normalisation: Option<Normalisation>,
-    /// How popular each title is, which the normalisation averages with: a file, as the scenario
+    /// Popularity of each title, with which the normalisation averages: a file, as the scenario
     /// names it. `None`: all the same.
     pub popularity: Option<PathBuf>,
     /// A normalisation that was computed before: a file, as the scenario names it.
     pub normalisation_file: Option<PathBuf>,
-    /// What is to be equal among viewers.
+    /// Fairness among viewers.
     pub fairness: Option<Fairness>,
-    /// How the value function is had.
+    /// Source of the value function.
     pub value: Option<Value>,
     /// Weight of the past in the utility, beside 1 for the current chunk.
     pub past: Option<f64>,
@@ -155,13 +155,13 @@ pub struct Minerva {
     pub horizon: Option<usize>,
     /// Round trips between updates.
     pub interval_rtts: Option<u32>,
-    /// Whether rates are taken at their conservative form.
+    /// True if rates are taken at their conservative form.
     pub conservative: Option<bool>,
-    /// Whether rates and weights are smoothed.
+    /// True if rates and weights are smoothed.
     pub smoothed: Option<bool>,
 }
 
-/// What Minerva makes equal among viewers.
+/// Utility that Minerva makes equal among viewers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Utility {
     /// Past QoE, the current chunk and the value function over the player's own ABR.
@@ -170,7 +170,7 @@ pub enum Utility {
     Basic,
 }
 
-/// What the normalisation averages over the corpus.
+/// Average that the normalisation takes over the corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Normalisation {
     /// The QoE of the player at a constant rate.
@@ -183,16 +183,16 @@ pub enum Normalisation {
     None,
 }
 
-/// What is to be equal among viewers.
+/// Fairness among viewers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Fairness {
     /// Utility.
     MaxMin,
-    /// What more rate brings, over what is there: the sum of the logarithms is the largest.
+    /// Relative gain from more rate (appendix D): the sum of the logarithms of QoE is the largest.
     Proportional,
 }
 
-/// How the value function is had.
+/// Source of the value function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Value {
     /// The player's algorithm is simulated with every update.
@@ -201,7 +201,7 @@ pub enum Value {
     Table,
     /// That grid, as the exponentials of appendix C that fit it.
     Fitted,
-    /// What the best algorithm could reach (appendix C).
+    /// Value that the best algorithm could reach (appendix C).
     Optimal,
     /// The player sends it with its requests.
     Sent,

@@ -7,7 +7,7 @@ use airlane_sim::difference;
 /// A difference that rounds to nothing in the digits shown.
 const NOTHING: f64 = 0.05;
 
-/// What the verdict needs to know of a scheme. `worst` and `stalled` hold the same runs in every
+/// Facts on a scheme that the verdict needs. `worst` and `stalled` hold the same runs in every
 /// scheme: those in which all sessions of all schemes have a QoE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
@@ -76,7 +76,7 @@ fn alone(side: &Side) -> String {
     }
 }
 
-/// What stalls say beside a gain or a loss.
+/// Words on stalls beside a gain or a loss.
 fn stalls(ours: &Side, theirs: &Side, gain: bool) -> String {
     let (a, b) = (ours.stalled.mean().unwrap_or(0.0), theirs.stalled.mean().unwrap_or(0.0));
     let figures = format!("{a:.1} s instead of {b:.1} s");

@@ -13,7 +13,7 @@ use airlane_judge::reporting::words::{count, file_name, plural, seconds};
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::About;
 
-/// Who watches, what the page says of content and players, and the words it uses.
+/// Texts of the page on viewers, content and players, and the terms it uses.
 pub(super) fn about(traffic: &Viewers, plan: &Plan) -> About {
     let who = match traffic.viewers.len() {
         1 => "one viewer".to_owned(),
@@ -81,7 +81,7 @@ fn terms(player: &Player) -> Vec<Term> {
     terms
 }
 
-/// What a reader should know of a scheme's files.
+/// Notes on a scheme's files for the reader.
 pub(super) fn minerva_note(minerva: &Minerva) -> Vec<String> {
     let name = |path: &Path| file_name(&path.to_string_lossy()).to_owned();
     let popularity = minerva
@@ -103,7 +103,7 @@ pub(super) fn viewer_title(name: &str) -> String {
     }
 }
 
-/// What a viewer watches: the title and what kind of content it is.
+/// Words on the video of a viewer: its title and the character of its content.
 pub(super) fn video(video: &Video) -> String {
     let title = if video.title.is_empty() { &video.name } else { &video.title };
     match video.character.as_str() {

@@ -55,7 +55,7 @@ pub struct Entry {
     pub name: String,
     /// Bodies offered per time.
     pub load: Rate,
-    /// How many servers.
+    /// Number of servers.
     pub servers: usize,
     /// The servers' controller.
     pub control: ControllerConfig,
@@ -131,11 +131,11 @@ impl TrafficReport for WebTraffic {
 
 impl TrafficClaims for WebTraffic {}
 
-/// What came of the web traffic of a run.
+/// Results of the web traffic of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output(pub Vec<EntryOutput>);
 
-/// What came of an entry's transfers.
+/// Results of an entry's transfers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryOutput {
     /// Name.

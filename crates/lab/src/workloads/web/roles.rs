@@ -17,7 +17,7 @@ use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::RunContext;
 
-/// What is known of one entry's transfers.
+/// Counters of one entry's transfers.
 #[derive(Debug, Default)]
 struct Counted {
     started: AtomicU64,

@@ -241,7 +241,8 @@ fn a_connection_counts_for_the_sessions_that_play_and_no_others() {
     assert_eq!((updates.weight, sessions.weight(quic)), (Some(3.0), Some(3.0)));
 }
 
-/// What is counted of bodies is not exact: a rest of them is not looked for again and again.
+/// The count of delivered body bytes is not exact: a rest of them is not looked for again and
+/// again.
 #[test]
 fn a_rest_that_never_comes_is_not_waited_for() {
     let mut sessions = Sessions::new(BOUNDS);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What may happen to sessions.
+/// Event that may happen to sessions.
 #[derive(Clone, Debug)]
 enum Event {
     Connect { managed: bool },
@@ -37,7 +37,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What holds after every event, seen from the sessions and from the connections.
+/// Checks what holds after every event, seen from the sessions and from the connections.
 fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
     for (key, session) in sessions.iter() {
         let open = sessions.connections.get(&session.client.id);
@@ -82,7 +82,7 @@ fn check(sessions: &Sessions, acked: &BTreeMap<u64, u64>) {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: states agree with connections, both bounds hold, a
+    /// For any events in any order, states agree with connections, both bounds hold, a
     /// connection's weight is the sum over its shares, and so is at most what it delivered.
     #[test]
     fn states_and_connections_agree_after_any_events(

@@ -21,14 +21,14 @@ use airlane_sim::world::{FlowSample, RunContext, Tap};
 /// Bytes that the transport takes beyond its window: what else waits is the application's, and seen.
 const UNSENT_BYTES: u64 = 16 << 10;
 
-/// What both ends have noted so far.
+/// Notes of both ends so far.
 #[derive(Default)]
 struct Both {
     sent: Vec<airlane_awstream::SentFrame>,
     came: BTreeMap<u32, Time>,
 }
 
-/// What is known of a stream in the end.
+/// State of a stream, read at the end of the run.
 struct Known {
     both: Arc<Mutex<Both>>,
     clip: SingleEncoding,

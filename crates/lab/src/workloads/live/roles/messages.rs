@@ -26,13 +26,13 @@ use airlane_scenario::ControllerConfig;
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, RunContext, Tap};
 
-/// What sets a path up sends next to nothing.
+/// Controller of the connection that sets a path up, which sends next to nothing.
 const SETUP_CONTROL: ControllerConfig = ControllerConfig::Reno;
 /// The slack of the authors' code, ms: by layer of quality, and of layers of cells.
 const AUTHORS_SLACK_MS: [u16; 3] = [300, 200, 100];
 const AUTHORS_CELL_SLACK_MS: u16 = 50;
 
-/// What both ends have noted so far.
+/// Notes of both ends so far.
 #[derive(Default)]
 struct Both {
     sent: Vec<SentFrame>,
@@ -40,7 +40,7 @@ struct Both {
     received: Vec<ReceivedLayer>,
 }
 
-/// What is known of a stream in the end.
+/// State of a stream, read at the end of the run.
 struct Known {
     both: Arc<Mutex<Both>>,
     video: Video,
@@ -121,7 +121,7 @@ async fn watch(
     airlane_live::receive(&path, answer, until, note).await
 }
 
-/// What the end that sends has.
+/// State of the end that sends.
 struct Sender {
     clip: Arc<LayeredVideo>,
     video: Video,

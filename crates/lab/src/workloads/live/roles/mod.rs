@@ -20,13 +20,13 @@ use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{FlowSample, Pair, RunContext};
 
-/// What a stream that runs is made of.
+/// Parts of a stream that is about to run.
 struct Scene<'a> {
     entry: &'a Entry,
     of_scheme: OfScheme,
     clip: Arc<LayeredVideo>,
     pair: Pair,
-    /// When it starts, and when the run ends.
+    /// Time at which it starts, and time at which the run ends.
     begin: Time,
     end: Time,
 }
@@ -40,15 +40,15 @@ struct Started {
     noted: Box<dyn Noted>,
 }
 
-/// What both ends of a stream have noted.
+/// Notes of both ends of a stream.
 trait Noted: Send {
-    /// What became of every frame.
+    /// Record of every frame.
     fn frames(&self) -> Vec<FrameRecord>;
     /// The sending side over time.
     fn samples(&self) -> Vec<FlowSample>;
 }
 
-/// How a stream ended, once it has: why it failed, if it did. And what was noted of it.
+/// End of a stream, with the reason if it failed, and the notes of it.
 type Ending = (oneshot::Receiver<Option<String>>, Box<dyn Noted>);
 
 /// Streams that run.

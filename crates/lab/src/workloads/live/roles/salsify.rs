@@ -92,7 +92,7 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
     Ok((ended, Box::new(known)))
 }
 
-/// What frames may be.
+/// Encodings that frames are chosen from.
 enum Sizes {
     /// Of any rate.
     Ladder(SingleLadder),

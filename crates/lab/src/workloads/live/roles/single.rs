@@ -17,13 +17,13 @@ use parking_lot::Mutex;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Captured {
     pub(super) at: Time,
-    /// What the encoder was told, bits/s.
+    /// Target rate of the encoder, bits/s.
     pub(super) target_bps: f64,
     /// Its bytes and SSIM in dB; `None` if it was left out.
     pub(super) encoded: Option<(u32, f64)>,
 }
 
-/// What both ends have noted so far.
+/// Notes of both ends so far.
 #[derive(Default)]
 pub(super) struct Both {
     pub(super) captured: Vec<Captured>,
@@ -44,7 +44,7 @@ impl Both {
     }
 }
 
-/// What is known of a stream in the end.
+/// State of a stream, read at the end of the run.
 pub(super) struct Known {
     pub(super) both: Arc<Mutex<Both>>,
     /// The round-trip time of late, as the sender has it.
@@ -82,7 +82,7 @@ impl Noted for Known {
         frames.collect()
     }
 
-    /// What was sent and shown: these do not say what was acknowledged.
+    /// Bytes sent and shown over time: these transports do not say what was acknowledged.
     fn samples(&self) -> Vec<FlowSample> {
         let both = self.both.lock();
         let rtt_s = (self.rtt)().map(|rtt| rtt.as_secs_f64());

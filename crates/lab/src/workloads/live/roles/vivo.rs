@@ -25,16 +25,16 @@ pub(super) const MAX_ASKED: usize = 10;
 /// Bytes that the transport takes beyond its window: the rest waits where the frame is.
 const UNSENT_BYTES: u64 = 128 << 10;
 
-/// What both ends have noted so far.
+/// Notes of both ends so far.
 #[derive(Default)]
 struct Both {
-    /// What the viewer asked for: it counts as handed over when it is captured, though it waits for
-    /// what was asked for before.
+    /// Frames that the viewer asked for. A frame counts as handed over when it is captured, though
+    /// it waits for those asked for before.
     asked: BTreeMap<u32, AskedFrame>,
     came: BTreeMap<u32, Time>,
 }
 
-/// What is known of a stream in the end.
+/// State of a stream, read at the end of the run.
 struct Known {
     both: Arc<Mutex<Both>>,
     table: Arc<CloudTable>,

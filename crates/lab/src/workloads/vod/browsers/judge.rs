@@ -34,7 +34,7 @@ const QUALITY_WITHIN: f64 = 5.0;
 /// Percent by which a predicted rate may be off.
 const RATE_WITHIN: f64 = 10.0;
 
-/// What came of a player.
+/// Results of a player.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// Mean over the chunks that began to play.
@@ -42,13 +42,13 @@ struct Seen {
     rate_bps: Option<f64>,
 }
 
-/// What claims are judged by, of one run.
+/// Results of one run that claims are judged by.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
     key: RunKey,
     side: Side,
     scheme: Scheme,
-    /// Whether a browser's run counts; the laboratory's all do.
+    /// True if a browser's run counts; the laboratory's all do.
     valid: bool,
     players: Vec<Seen>,
     min_qoe: Option<f64>,
@@ -72,7 +72,7 @@ impl Judged {
     }
 }
 
-/// Whether browsers had enough of the machine.
+/// True if browsers had enough of the machine.
 pub(super) fn is_valid(run: &Run) -> bool {
     run.cpu <= MAX_CPU
 }
@@ -160,14 +160,14 @@ fn mean(
 struct Predicted {
     figure: &'static str,
     of: fn(&Seen) -> Option<f64>,
-    /// How far off a prediction is, from what was predicted and what was seen, on the scale on which
-    /// rounds are averaged.
+    /// Difference between what was predicted and what was seen, on the scale on which rounds are
+    /// averaged.
     difference: fn(f64, f64) -> f64,
     /// Conversion of that difference to the unit in which it is told.
     told: fn(f64) -> f64,
     /// That unit; `None`: the one of the content's quality metric.
     unit: Option<Unit>,
-    /// How far off it may be.
+    /// Maximum difference.
     within: f64,
     /// The figure itself, for people.
     words: fn(f64) -> String,
@@ -194,7 +194,7 @@ const PREDICTED: [Predicted; 2] = [
     },
 ];
 
-/// How far the laboratory is off: the players' greatest differences in quality and in rate.
+/// Differences between laboratory and browsers: the players' greatest, in quality and in rate.
 fn prediction(
     record: &Record,
     runs: &[Judged],
@@ -278,7 +278,7 @@ fn prediction(
     PREDICTED.each_ref().map(claim)
 }
 
-/// What a claim's figure must meet.
+/// Bound on a claim's figure.
 pub(super) fn bound(claim: &ClaimEntry) -> Bound {
     match claim.id.rsplit('.').next() {
         Some("quality") => Bound::AtMost(QUALITY_WITHIN),
@@ -297,7 +297,7 @@ fn unit_of(record: &Record) -> Unit {
     }
 }
 
-/// What the figures do not say by themselves.
+/// Reason for a verdict that the figures do not show by themselves.
 fn reason(n: usize, own_rule: bool, vmaf: bool) -> String {
     match (n, own_rule, vmaf) {
         (0, ..) => format!(
@@ -313,7 +313,7 @@ fn reason(n: usize, own_rule: bool, vmaf: bool) -> String {
     }
 }
 
-/// Why so few rounds decide nothing.
+/// Reason why so few rounds decide nothing.
 fn few(n: usize) -> String {
     format!("{n} of at least {MIN_CLUSTERS} rounds that decide")
 }

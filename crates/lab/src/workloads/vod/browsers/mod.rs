@@ -93,8 +93,8 @@ fn run_of(record: &Record, scheme: Scheme, seed: u64) -> Result<Option<&record::
     })
 }
 
-/// What came out: the gain, then how far predictions are off. What has no verdict is for the table,
-/// unless there is nothing else.
+/// Result of the runs in words: the gain, then the differences of predictions. A prediction without
+/// a verdict is for the table, unless there is nothing else.
 fn verdict(claims: &[ClaimEntry]) -> String {
     let find = |id: String| claims.iter().find(|c| c.id == id);
     let gain = find("browsers.gain".to_owned());
@@ -110,7 +110,7 @@ fn verdict(claims: &[ClaimEntry]) -> String {
     gain.map(gained).into_iter().chain(predicted).collect::<Vec<_>>().join(" ")
 }
 
-/// How far the laboratory was off.
+/// Sentence on the differences between the laboratory's predictions and the browsers.
 fn predicted(quality: &ClaimEntry, rate: &ClaimEntry, scheme: &str) -> String {
     match quality.measured.zip(rate.measured) {
         Some((points, percent)) => format!(
@@ -125,7 +125,7 @@ fn predicted(quality: &ClaimEntry, rate: &ClaimEntry, scheme: &str) -> String {
     }
 }
 
-/// What Minerva gained.
+/// Sentence on what Minerva gained.
 fn gained(gain: &ClaimEntry) -> String {
     match (gain.measured, gain.ci95) {
         (Some(m), Some([lo, hi])) => format!(
@@ -164,7 +164,7 @@ fn lead(record: &Record) -> String {
     )
 }
 
-/// What the figures do not show: how busy the machine was, and what was lost to that.
+/// Notes on what the figures do not show: the load of the machine, and what was lost to it.
 fn notes(record: &Record) -> Vec<String> {
     let cpu: Vec<f64> = record.runs.iter().map(|r| 100.0 * r.cpu).collect();
     let most = cpu.iter().copied().fold(0.0, f64::max);
@@ -222,7 +222,7 @@ fn shown(claim: &ClaimEntry) -> model::Claim {
     }
 }
 
-/// What a claim says of one player, as the page shows it.
+/// Part of a claim for one player, as the page shows it.
 fn player(check: &CheckEntry, unit: &str) -> model::Check {
     model::Check {
         statement: check.metric.clone(),

@@ -25,13 +25,13 @@ pub(super) struct Record {
     pub(super) runs: Vec<Run>,
 }
 
-/// What was the same in all runs.
+/// Setup that was the same in all runs.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Setup {
     pub(super) players: usize,
     /// Length of a run from the first player's beginning.
     pub(super) duration_s: f64,
-    /// What was run, in this order, once per round.
+    /// Schemes that were run, in this order, once per round.
     pub(super) schemes: Vec<Scheme>,
     pub(super) repeat: usize,
     pub(super) link: Link,
@@ -50,9 +50,9 @@ pub(super) enum Scheme {
 pub(super) struct Link {
     pub(super) rate_bps: Option<f64>,
     pub(super) trace: Option<String>,
-    /// What the trace is scaled to.
+    /// Mean rate that the trace is scaled to.
     pub(super) trace_mean_bps: Option<f64>,
-    /// Where in the trace the link began.
+    /// Time in the trace at which the link began.
     #[serde(default)]
     pub(super) trace_offset_s: f64,
     pub(super) rtt_s: f64,
@@ -77,7 +77,7 @@ pub(super) struct Player {
     pub(super) abr: Rule,
     #[serde(deserialize_with = "metric")]
     pub(super) metric: Metric,
-    /// When its page began to play, from when the first one did.
+    /// Time at which its page began to play, from when the first one did.
     pub(super) began_s: f64,
     pub(super) startup_s: Option<f64>,
     pub(super) stalls: Vec<Stall>,
@@ -94,7 +94,7 @@ pub(super) struct Player {
     pub(super) server: Served,
 }
 
-/// What chooses the rungs: ours, or one of dash.js's own.
+/// Bitrate algorithm: ours, or one of dash.js's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Rule {
@@ -108,7 +108,7 @@ pub(super) struct Stall {
     pub(super) from_s: f64,
     /// `None`: it lasts.
     pub(super) to_s: Option<f64>,
-    /// Where in the video.
+    /// Position in the video.
     pub(super) place_s: f64,
 }
 
@@ -119,7 +119,8 @@ pub(super) struct Chunk {
     pub(super) place_s: f64,
     pub(super) requested_s: f64,
     pub(super) arrived_s: f64,
-    /// When the browser's network sent the request, and when it had the last byte.
+    /// Time at which the browser's network sent the request, and time at which it had the last
+    /// byte.
     pub(super) sent_s: Option<f64>,
     pub(super) received_s: Option<f64>,
     pub(super) bytes: u64,
@@ -132,10 +133,10 @@ pub(super) enum Kind {
     Audio,
 }
 
-/// What the server says of the session.
+/// Record of the session at the server.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Served {
-    /// When it was asked, on its own clock.
+    /// Time at which the server was asked, on its own clock.
     pub(super) now_s: f64,
     pub(super) sessions: Vec<Session>,
 }

@@ -17,7 +17,7 @@ const MIN_SEEDS: usize = 32;
 /// No player's buffer is full before chunks of the first so many seconds of video.
 const NEVER_WAITS_S: f64 = 16.0;
 
-/// Who plays under a scheme.
+/// Players of a scheme: the laboratory's, or browsers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Laboratory,
@@ -89,8 +89,8 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// What the link carried from the first player's beginning on. A trace begins with the link, about
-/// as long before in all runs.
+/// Capacity of the link from the first player's beginning on, as keys of a scenario. A trace begins
+/// with the link, about as long before in all runs.
 fn capacity(record: &Record) -> String {
     let link = &record.setup.link;
     let Some(trace) = &link.trace else {
@@ -102,8 +102,8 @@ fn capacity(record: &Record) -> String {
     format!("trace = {}\ntrace_offset_s = {offset_s:.3}{}", quoted(trace), mean.unwrap_or_default())
 }
 
-/// What players fetched before the first chunk: means over all of them, so far as all fetched
-/// something.
+/// Sizes of what players fetched before the first chunk: means over all of them, so far as all
+/// fetched something.
 fn opening_bytes(record: &Record) -> Vec<u64> {
     let all: Vec<_> =
         record.runs.iter().flat_map(|r| &r.players).map(|p| p.opening_bytes.as_slice()).collect();

@@ -13,10 +13,10 @@ use super::super::{
 use super::measures::{greedy_over_greedy, rates_over_greedy, settling};
 use airlane_sim::workload::ClaimContext;
 
-/// How long after the join the first viewer's buffer is looked at.
+/// Time from the join until the first viewer's buffer is looked at.
 const AFTER_JOIN: Duration = Duration::from_secs(60);
 
-/// What claims need of the viewers of a run.
+/// Figures of the viewers of a run that claims need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Figures {
     /// Seconds from the join until the weights were settled; `None` without weights.
@@ -30,7 +30,7 @@ pub(super) struct Figures {
     pub(super) viewers: Vec<Viewed>,
 }
 
-/// What a viewer saw. "After the join" is from the moment at which the last viewer of the run
+/// Figures of one viewer. "After the join" is from the moment at which the last viewer of the run
 /// pressed play. What is a mean of nothing is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Viewed {
@@ -53,7 +53,7 @@ pub(super) struct Viewed {
     pub(super) stall_after_join_s: f64,
     /// The same over the whole run.
     pub(super) stall_s: f64,
-    /// How often the picture stood still in the middle.
+    /// Number of stalls in the middle.
     pub(super) stalls: u64,
     /// Seconds from play to the first picture, or the length of the session if none came.
     pub(super) wait_s: f64,

@@ -11,7 +11,7 @@ use airlane_sim::world::FlowSample;
 
 /// Weights are settled if they stay near their mean for so long.
 const SETTLED_FOR: Duration = Duration::from_secs(20);
-/// How near: share of the mean.
+/// Maximum distance of settled weights from their mean, as a share of it.
 const NEAR: f64 = 0.1;
 
 /// Rates are compared in bins of this length,

@@ -19,7 +19,7 @@ pub(super) use metrics::{metrics, run_metrics};
 pub(super) use samples::defaults;
 pub(super) use section::section;
 
-/// What claims need of the viewers of a run.
+/// Figures of the viewers of a run that claims need.
 pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> CachedMetrics {
     CachedMetrics::new(NAME, figures::Figures::of(output, run))
 }

@@ -11,7 +11,7 @@ use super::optimum;
 use airlane_sim::identity::text;
 use airlane_sim::workload::{ByMetric, ClaimRun, Compared};
 
-/// What figures depend on and no scenario contains, as text: the constants of the metrics, the
+/// Text of all that figures depend on and no scenario contains: the constants of the metrics, the
 /// defaults of Minerva's controller, and the calibrated alphas.
 pub(crate) fn defaults() -> String {
     let (config, blend) = (text(&Config::default()), text(&Blend::default()));

@@ -35,7 +35,7 @@ const EVERY: usize = 10;
 const RATE_STEP: f64 = 1e5;
 /// Buffers, seconds, in steps of one.
 const BUFFERS: usize = 40;
-/// What counts as no fall.
+/// Maximum decrease that does not count as a fall.
 const EQUAL: f64 = 1e-3;
 
 /// Steps of one kind.
