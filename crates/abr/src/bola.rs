@@ -17,7 +17,7 @@ use crate::title_model::TitleModel;
 /// The algorithm's own pause above Q_D is the player's cap here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bola {
-    /// What a second without a stall is worth, in utility, times the chunk length.
+    /// Worth of a second without a stall, in utility, times the chunk length.
     pub gamma_p: f64,
 }
 

@@ -172,8 +172,8 @@ impl<'a> Search<'a> {
         Plan { rung, value: self.best_by_first[rung], nodes: self.nodes }
     }
 
-    /// What a plan through the node of the first rung must exceed to matter: the best with the
-    /// same first rung, and whatever could still tie with the best of all.
+    /// Value that a plan through the node of the first rung must exceed to matter: the best
+    /// with the same first rung, and whatever could still tie with the best of all.
     fn bar(&self) -> f64 {
         self.best_by_first[self.first].max(self.best - TIE)
     }

@@ -22,11 +22,11 @@ pub struct PlayedChunk {
     pub chunk: usize,
     /// Its rung.
     pub rung: usize,
-    /// When it was asked for.
+    /// Time of the request.
     pub requested: Time,
-    /// When its last byte arrived.
+    /// Time at which the last byte arrived.
     pub arrived: Time,
-    /// When its first picture is shown.
+    /// Time at which the first picture is shown.
     pub begins: Time,
     /// Rebuffering charged to it, R_k of equation 1; zero for the first chunk.
     pub stall: Duration,
@@ -38,7 +38,7 @@ pub struct PlayedChunk {
     pub throughput_bps: f64,
 }
 
-/// What the viewer sees.
+/// Phase of the playback, as the viewer sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayerPhase {
     /// Nothing yet: the first chunk is on its way or not asked for.
@@ -83,7 +83,7 @@ impl PlayerModel {
         &self.setting
     }
 
-    /// When the viewer pressed play.
+    /// Time at which the viewer pressed play.
     pub fn start(&self) -> Time {
         self.start
     }
@@ -94,8 +94,9 @@ impl PlayerModel {
         (next < self.setting.chunks()).then_some(next)
     }
 
-    /// When the next request may go out: the overhead after the last response, and not before the
-    /// buffer is down to its cap. `None` while a chunk is on its way and after the last.
+    /// Time at which the next request may go out: the overhead after the last response, and not
+    /// before the buffer is down to its cap. `None` while a chunk is on its way and after the
+    /// last.
     pub fn next_request_at(&self) -> Option<Time> {
         if self.pending.is_some() || self.next_chunk().is_none() {
             return None;
@@ -105,7 +106,7 @@ impl PlayerModel {
         Some((last.arrived + player.chunk_overhead).max(self.runs_out() - player.buffer_cap))
     }
 
-    /// What an algorithm decides from at `now`; [`Self::choose`] asks one.
+    /// State from which an algorithm decides at `now`; [`Self::choose`] asks one.
     pub fn decision_state(&self, now: Time) -> PlayerState {
         PlayerState {
             next_chunk: self.next_chunk().unwrap_or(self.setting.chunks()),
@@ -194,7 +195,7 @@ impl PlayerModel {
         self.runs_out() - now
     }
 
-    /// What the viewer sees at `now`, which is not before the last event.
+    /// Phase of the playback at `now`, which is not before the last event.
     pub fn phase(&self, now: Time) -> PlayerPhase {
         if self.played.is_empty() {
             PlayerPhase::Starting
@@ -221,7 +222,7 @@ impl PlayerModel {
         self.played.first().map(|p| p.begins - self.start)
     }
 
-    /// What arrived so far, in order.
+    /// Chunks that arrived so far, in order.
     pub fn chunks(&self) -> &[PlayedChunk] {
         &self.played
     }

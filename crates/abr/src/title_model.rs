@@ -11,7 +11,7 @@ use airlane_quality::{QoeParams, Smoothness};
 /// Most rungs that a ladder may have; the solver keeps its tables on the stack.
 pub const MAX_RUNGS: usize = 16;
 
-/// How the player keeps its buffer.
+/// Configuration of the player's buffer and requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PlayerConfig {
     /// The player asks for no further chunk while it holds more than this.

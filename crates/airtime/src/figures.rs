@@ -6,10 +6,10 @@ use super::gather::Gathered;
 use super::grants::Grant;
 use airlane_judge::summary::{Row, RunEntry, Summary};
 
-/// What a share of the air was used for: who, which way, and what.
+/// Share of the air: whose it was, in which direction, and its use.
 pub(super) struct Share<'a> {
     pub(super) station: Option<&'a StationUse>,
-    /// Who, in words.
+    /// Station of the share, in words.
     pub(super) who: String,
     /// `down`, `up`, `other`.
     pub(super) direction: &'static str,
@@ -40,7 +40,8 @@ pub(super) fn shares(gathered: &Gathered) -> Vec<Share<'_>> {
     shares
 }
 
-/// What Cupid would grant the station of a share, which is for what it receives.
+/// Rate that Cupid would grant the station of a share, if the share is of what the station
+/// receives.
 pub(super) fn granted<'a>(gathered: &'a Gathered, share: &Share<'_>) -> Option<&'a Grant> {
     let station = share.station.filter(|_| share.direction == "down")?;
     gathered.grants.of(station.address)
@@ -61,7 +62,7 @@ pub(super) fn shares_of_span(air: &AirSummary) -> Option<[(&'static str, f64); 5
     }))
 }
 
-/// How much of what was in the air was inferred.
+/// Share of the time in the air that was inferred.
 pub(super) fn inferred(air: &Airtime) -> f64 {
     let bare = air.without_contention().as_secs_f64();
     if bare > 0.0 { air.inferred().as_secs_f64() / bare } else { 0.0 }

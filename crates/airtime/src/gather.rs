@@ -18,13 +18,13 @@ use super::source::Source;
 const LARGE: u64 = 1 << 28;
 /// Progress is told, and a stop looked for, once in so many records.
 const RECORDS: u64 = 4_096;
-/// How long a monitor interface is waited for before a stop is looked for.
+/// Maximum time of a wait for a monitor interface before a stop is checked for.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What was gathered.
+/// Results of a capture.
 pub(super) struct Gathered {
     pub(super) summary: AirSummary,
-    /// What Cupid would grant.
+    /// Rates that Cupid would grant.
     pub(super) grants: Grants,
     pub(super) counts: Counts,
     pub(super) file: FileCounts,
@@ -32,7 +32,7 @@ pub(super) struct Gathered {
     pub(super) timing: Option<Precision>,
     /// Packets that the kernel dropped.
     pub(super) dropped: u64,
-    /// Why listening ended before it should have; `None` if it did not.
+    /// Reason for which listening ended before it should have; `None` if it did not.
     pub(super) broke: Option<String>,
     pub(super) is_stopped: bool,
 }
@@ -97,7 +97,7 @@ impl Gatherer {
     }
 }
 
-/// What came of what was heard.
+/// Results of what was heard.
 struct Found {
     summary: AirSummary,
     grants: Grants,

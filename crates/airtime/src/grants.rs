@@ -20,17 +20,17 @@ pub(super) struct Granting {
     grants: Grants,
 }
 
-/// What would be granted, by station.
+/// Rates that would be granted, by station.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grants {
     stations: BTreeMap<Address, Grant>,
-    /// When the first transmission was heard.
+    /// Time at which the first transmission was heard.
     begin: Option<Time>,
     /// There were more stations than are looked at.
     pub(super) is_crowded: bool,
 }
 
-/// What would be granted to one station.
+/// Rates that would be granted to one station.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Grant {
     /// Reports that its agent would have made.
@@ -60,7 +60,7 @@ pub(super) struct Kept {
     pub(super) paper_bps: f32,
     /// Of U: the part that was heard, 0 to 1.
     pub(super) confidence: f32,
-    /// Whether delta was measured.
+    /// True if delta was measured.
     pub(super) is_measured: bool,
 }
 
@@ -80,7 +80,7 @@ impl Granting {
         self.observer.hear(heard, |address, granted| grants.add(address, granted));
     }
 
-    /// What would have been granted until now.
+    /// Rates that would have been granted until now.
     pub(super) fn finish(mut self) -> Grants {
         self.grants.is_crowded |= self.observer.crowded() > 0;
         self.grants
@@ -88,12 +88,12 @@ impl Granting {
 }
 
 impl Grants {
-    /// What would be granted to a station; `None` if nothing can be said.
+    /// Rates that would be granted to a station; `None` if nothing can be said.
     pub(super) fn of(&self, station: Address) -> Option<&Grant> {
         self.stations.get(&station)
     }
 
-    /// Whether there is any.
+    /// True if there is no grant.
     pub(super) fn is_empty(&self) -> bool {
         self.stations.is_empty()
     }

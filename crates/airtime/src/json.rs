@@ -126,7 +126,7 @@ struct Station {
     down: Directed,
     up: Directed,
     other: Directed,
-    /// What Cupid would grant; `null` if no data to it were made out, or not for long enough.
+    /// Rate that Cupid would grant; `null` if no data to it were made out, or not for long enough.
     cupid: Option<Cupid>,
 }
 

@@ -26,9 +26,9 @@ use gather::{Gathered, from_file, from_interface};
 pub struct AirtimeRequest<'a> {
     /// A capture, `-` for one on the standard input, or a monitor interface.
     pub source: PathBuf,
-    /// Where results go, if anywhere.
+    /// Folder for results, if they are kept.
     pub out: Option<PathBuf>,
-    /// What is printed.
+    /// Format of the output.
     pub format: AirtimeFormat,
     /// Show all stations instead of those that used most.
     pub all: bool,
@@ -36,17 +36,17 @@ pub struct AirtimeRequest<'a> {
     pub duration: Option<Duration>,
     /// The circumstances, as far as they are known at the start.
     pub circumstances: RunInfo,
-    /// How long the command has been running.
+    /// Time for which the command has been running.
     pub elapsed: &'a (dyn Fn() -> Duration + Sync),
     /// Receives the progress of the work.
     pub progress: &'a dyn Progress,
     /// Gets a line a second while an interface is listened to.
     pub say: &'a dyn Fn(&str),
-    /// Whether to go on.
+    /// Flag that ends the work early.
     pub stop: Stop,
 }
 
-/// What the command prints.
+/// Format of the command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AirtimeFormat {
     /// A table for people.

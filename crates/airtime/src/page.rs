@@ -128,7 +128,7 @@ fn table(gathered: &Gathered) -> Table {
     table
 }
 
-/// What Cupid would grant, and from what; `None` where nothing can be said.
+/// Table of the rates that Cupid would grant, and their inputs; `None` where nothing can be said.
 fn grants(gathered: &Gathered) -> Option<Table> {
     let columns = vec![
         Column::text("Station"),
@@ -166,7 +166,7 @@ fn grants(gathered: &Gathered) -> Option<Table> {
     (count > 0).then_some(table)
 }
 
-/// What Cupid would grant the stations shown, over time.
+/// Panel of the rates that Cupid would grant the stations shown, over time.
 fn granting(
     gathered: &Gathered,
     shown: &[&StationUse],
@@ -254,7 +254,7 @@ fn run(gathered: &Gathered, shown: &[&StationUse]) -> Run {
     }
 }
 
-/// What is charged beyond the stations shown.
+/// Airtime charged beyond that of the stations shown.
 fn rest(charged: &Bins, shown: &[&StationUse]) -> Vec<f64> {
     let mut rest = charged.values().to_vec();
     for station in shown {

@@ -13,7 +13,7 @@ use airlane_sim::pool::Stop;
 /// The name of the standard input.
 pub(super) const STDIN: &str = "-";
 
-/// How long a pipe is waited for before a stop is looked for.
+/// Maximum time of a wait for a pipe before a stop is checked for.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes that are read of a pipe at once, and how many such blocks wait at most.
 const BLOCK: usize = 1 << 16;
@@ -29,7 +29,7 @@ pub(super) struct Source {
 
 enum From {
     File(File),
-    /// What a thread of its own reads, which may wait for ever.
+    /// Pipe that a thread of its own reads, which may wait for ever.
     Pipe {
         blocks: Receiver<io::Result<Vec<u8>>>,
         block: io::Cursor<Vec<u8>>,

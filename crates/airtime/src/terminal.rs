@@ -77,13 +77,13 @@ pub(super) fn cells(gathered: &Gathered, share: &Share<'_>) -> Vec<String> {
     ]
 }
 
-/// How much more was in the air than there was time.
+/// Text that compares the time in the air with the time captured.
 fn excess(air: &AirSummary) -> String {
     let (bare, span) = (air.air.without_contention().as_secs_f64(), air.span.as_secs_f64());
     format!("{bare:.4} s in the air of {span:.4} s captured")
 }
 
-/// Why more was in the air than there was time; `None` if it was not.
+/// Reason for which more was in the air than there was time; `None` if it was not.
 fn of_excess(gathered: &Gathered) -> Option<String> {
     let air = &gathered.summary;
     if !air.is_impossible() {
@@ -101,7 +101,7 @@ fn of_excess(gathered: &Gathered) -> Option<String> {
     Some(format!("No shares can be said, as one channel has no room for {}: {why}.", excess(air)))
 }
 
-/// What stands above the table.
+/// Facts that stand above the table.
 pub(super) fn facts(gathered: &Gathered) -> Vec<(&'static str, String)> {
     let air = &gathered.summary;
     let utilisation = match shares_of_span(air) {
@@ -141,7 +141,7 @@ pub(super) fn facts(gathered: &Gathered) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What one should know of the capture to judge the figures.
+/// Notes on the capture that one needs to judge the figures.
 pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
     let (air, counts) = (&gathered.summary, &gathered.counts);
     let mut notes: Vec<String> = of_excess(gathered).into_iter().collect();
@@ -232,7 +232,7 @@ pub(super) fn notes(gathered: &Gathered) -> Vec<String> {
     notes
 }
 
-/// What is to be said of the rates that Cupid would grant.
+/// Note on the rates that Cupid would grant.
 fn of_grants(gathered: &Gathered) -> Option<String> {
     let (air, grants) = (&gathered.summary, &gathered.grants);
     if air.transmissions == 0 {

@@ -20,12 +20,12 @@ pub struct ByteQueue {
 }
 
 impl ByteQueue {
-    /// How many bytes.
+    /// Number of bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -47,7 +47,7 @@ impl ByteQueue {
         }
     }
 
-    /// What comes next is no part of the short pieces that were put together.
+    /// Ends the piece into which short pieces were joined: what comes next is no part of it.
     fn end_short(&mut self) {
         if !self.short.is_empty() {
             self.pieces.push_back(std::mem::take(&mut self.short).freeze());

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where in the input an error sits.
+/// Place of an error in the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file, as the user named it.
@@ -17,11 +17,11 @@ pub struct Place {
 /// Bad input: the command line prints it in one message and exits with code 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InputError {
-    /// Where.
+    /// Place of the error in the input.
     pub place: Box<Place>,
-    /// What was found.
+    /// Input that was found.
     pub found: String,
-    /// What was expected instead, or what to do.
+    /// Expected input, or what to do.
     pub expected: String,
 }
 

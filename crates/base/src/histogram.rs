@@ -36,12 +36,12 @@ impl Histogram {
         self.total += number;
     }
 
-    /// How many times were counted.
+    /// Number of times counted.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// What was counted after `earlier`, a copy of the same histogram.
+    /// Times counted after `earlier`, a copy of the same histogram.
     pub fn since(&self, earlier: &Self) -> Self {
         let counts = self.counts.iter().zip(&earlier.counts).map(|(a, b)| a - b).collect();
         Self { counts, total: self.total - earlier.total }

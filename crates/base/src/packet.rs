@@ -19,7 +19,7 @@ impl fmt::Display for FlowId {
     }
 }
 
-/// How far a packet is along its route: its network's own note, which nodes pass on as it is.
+/// Position of a packet on its route: its network's own note, which nodes pass on as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Progress {
     /// The route, by its number in the network.
@@ -36,19 +36,19 @@ pub struct Packet {
     pub id: u64,
     /// The flow it belongs to.
     pub flow: FlowId,
-    /// Where it comes from.
+    /// Source address.
     pub src: SocketAddr,
-    /// Where it goes.
+    /// Destination address.
     pub dst: SocketAddr,
     /// Its ECN field, which queues may change.
     pub ecn: Ecn,
     /// Its DSCP, which nodes pass on as it is.
     pub dscp: Dscp,
-    /// When its sender handed it to the network.
+    /// Time at which its sender handed it to the network.
     pub sent: Time,
-    /// When it entered the queue that it is in or was in last.
+    /// Time at which it entered the queue that it is in or was in last.
     pub enqueued: Time,
-    /// How far it is.
+    /// Position on its route.
     pub progress: Progress,
     /// Bytes of headers on the wire that the payload does not include: [`IP_UDP_HEADER_BYTES`] if it is a
     /// UDP payload, 0 if it is a whole IP packet.
@@ -72,7 +72,7 @@ impl Packet {
     }
 }
 
-/// Why a packet did not leave a node.
+/// Reason for which a packet did not leave a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DropReason {

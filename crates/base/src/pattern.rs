@@ -23,7 +23,7 @@ static BYTES: LazyLock<Bytes> = LazyLock::new(|| {
 /// A body of known length with bytes from the pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Where in the pattern it starts.
+    /// Offset in the pattern at which the body starts.
     offset: u64,
     /// Its length in bytes.
     len: u64,
@@ -42,7 +42,7 @@ impl Pattern {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// True if the body has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -63,7 +63,7 @@ impl Pattern {
         })
     }
 
-    /// Whether `bytes` are what the body has from `at` on.
+    /// True if `bytes` are what the body has from `at` on.
     pub fn matches(&self, at: u64, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         if at + bytes.len() as u64 > self.len {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a terminal or an editor would act on a character, or show others than there are: control
+/// True if a terminal or an editor would act on a character, or show others than there are: control
 /// characters, ANSI's escape among them; marks that change the direction of text (Unicode, annex 9);
 /// separators of lines; and characters without a width.
 pub fn is_hidden(c: char) -> bool {

@@ -53,7 +53,7 @@ impl Schedule {
         }
     }
 
-    /// When the event of a slot is.
+    /// Time of the event of a slot.
     #[inline]
     pub fn of(&self, slot: usize) -> Option<Time> {
         self.keys.get(slot).and_then(|k| time(*k))

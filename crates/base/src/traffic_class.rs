@@ -112,7 +112,7 @@ pub struct TrafficClass {
 }
 
 impl TrafficClass {
-    /// What an octet of a header says: every octet says something.
+    /// Traffic class of an octet of a header: every octet has one.
     pub const fn from_octet(octet: u8) -> Self {
         Self { dscp: Dscp(octet >> 2), ecn: Ecn::from_low_bits(octet) }
     }

@@ -51,7 +51,8 @@ impl Rate {
         self.0 as f64 / 1e6
     }
 
-    /// How long `bytes` take at this rate, rounded up to the nanosecond; [`Duration::MAX`] at zero.
+    /// Time that `bytes` take at this rate, rounded up to the nanosecond; [`Duration::MAX`] at
+    /// zero.
     pub fn time_for(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use airlane_sim::LabError;
 use serde::Deserialize;
 
-/// What the bars are measured with.
+/// Setting in which the bars are measured.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     /// Few rounds and short runs: for a look, not for the record.
@@ -28,13 +28,13 @@ impl Setting {
 pub(crate) struct Bar {
     /// Its name; the names of its figures begin with it.
     pub(crate) name: &'static str,
-    /// What it measures, for people.
+    /// Quantity that it measures, for people.
     pub(crate) about: &'static str,
     /// Measures it.
     pub(crate) measure: fn(&Setting) -> Result<Vec<Figure>, Problem>,
 }
 
-/// Why there is no figure.
+/// Reason for which there is no figure.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// Something that it needs is not there: what, and what to do.
@@ -56,19 +56,19 @@ impl From<LabError> for Problem {
 pub(crate) struct Figure {
     /// Its name, such as `speed.tls`.
     pub(crate) bar: String,
-    /// What Airlane reaches.
+    /// Value that Airlane reaches.
     pub(crate) ours: f64,
-    /// What the peer reaches, if there is one.
+    /// Value that the peer reaches, if there is one.
     pub(crate) peer: Option<f64>,
     /// Unit of both.
     pub(crate) unit: &'static str,
-    /// What is asked.
+    /// Rule that the figure must meet.
     pub(crate) rule: Rule,
-    /// How it was measured and what else came out.
+    /// Note on the measurement, and on its other results.
     pub(crate) note: String,
 }
 
-/// What is asked of a figure.
+/// Rule that a figure must meet.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Rule {
@@ -114,7 +114,7 @@ impl Figure {
         Some(self.ours / base).filter(|r| r.is_finite())
     }
 
-    /// Whether the bar holds; `None` if its peer is missing or nothing is asked.
+    /// True if the bar holds; `None` if its peer is missing or nothing is asked.
     pub(crate) fn holds(&self) -> Option<bool> {
         match self.rule {
             Rule::AtLeast(x) => Some(self.ours >= x),

@@ -22,7 +22,7 @@ pub(crate) fn describe() -> String {
     parts.join(", ")
 }
 
-/// What follows `name:` in a file of such lines.
+/// Value that follows `name:` in a file of such lines.
 fn field(file: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     text.lines()

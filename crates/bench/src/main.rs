@@ -38,7 +38,7 @@ struct Args {
     /// Measure this bar alone; may be given several times. `soak`, an hour, runs only if it is named.
     #[arg(long, value_name = "BAR")]
     only: Vec<String>,
-    /// Where bench.json goes.
+    /// Folder for bench.json.
     #[arg(long, value_name = "DIR", default_value = "out/bench")]
     out: PathBuf,
     /// The project's folder.
@@ -50,15 +50,15 @@ struct Args {
     /// Exit with 1 if a bar misses or is skipped.
     #[arg(long)]
     strict: bool,
-    /// What the bench asks of itself: run so many flows and tell their cost.
+    /// Number of flows to run and to tell the cost of: the bench starts itself with it.
     #[arg(long, hide = true, requires = "child_seconds")]
     child_flows: Option<usize>,
     #[arg(long, hide = true)]
     child_seconds: Option<u32>,
-    /// How many of them are at work; the others are connected, and all but silent.
+    /// Number of them that are at work; the others are connected, and all but silent.
     #[arg(long, hide = true)]
     child_at_work: Option<usize>,
-    /// What else it asks: hold so many sessions and tell their cost.
+    /// Number of sessions to hold and to tell the cost of: the bench starts itself with it.
     #[arg(long, hide = true, requires = "child_seconds")]
     child_registry: Option<usize>,
     /// Serve by noq.

@@ -22,10 +22,10 @@ use crate::bar::Problem;
 const ALPN: &[u8] = b"bulk";
 /// The server's name.
 pub(crate) const NAME: &str = "localhost";
-/// What the server hands over at once.
+/// Bytes that the server hands over at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What a server says of itself.
+/// Address and certificate that a server prints when it is ready.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Ready {
     pub(crate) address: SocketAddr,

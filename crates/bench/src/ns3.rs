@@ -32,7 +32,7 @@ pub(crate) struct Builds {
     missing: Vec<String>,
 }
 
-/// What ns-3 measured.
+/// Measurements of ns-3.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Run {
     pub(crate) goodput_bps: f64,
@@ -44,7 +44,7 @@ pub(crate) struct Run {
     pub(crate) counts: Option<Counts>,
 }
 
-/// What ns-3 measured on a channel of 802.11.
+/// Measurements of ns-3 on a channel of 802.11.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct AirRun {
     /// Bits that came per second of virtual time.
@@ -55,7 +55,7 @@ pub(crate) struct AirRun {
     pub(crate) cpu_s: f64,
 }
 
-/// What it measures when it is asked to count.
+/// Counts that it measures when it is asked to.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) mean_queue_packets: f64,
@@ -105,7 +105,7 @@ impl Builds {
         self.builds.iter().find(|b| b.minor() >= 40)
     }
 
-    /// Why there are no more, for a note.
+    /// Reasons for which there are no more builds, for a note.
     pub(crate) fn missing(&self) -> String {
         self.missing.join("; ")
     }

@@ -10,23 +10,23 @@ use crate::bar::{Figure, Problem, REPORTED};
 pub(crate) struct Row {
     /// Its name, such as `speed.tls`; the name of the bar alone if there is no figure.
     pub(crate) bar: String,
-    /// What Airlane reaches; `None` if it was not measured.
+    /// Value that Airlane reaches; `None` if it was not measured.
     pub(crate) ours: Option<f64>,
-    /// What the peer reaches, if there is one.
+    /// Value that the peer reaches, if there is one.
     pub(crate) peer: Option<f64>,
     /// Unit of both.
     pub(crate) unit: String,
     /// Ours over the peer's; where there is no peer, over what is asked.
     pub(crate) ratio: Option<f64>,
-    /// Whether the bar holds; `None` if it was skipped, or if nothing is asked.
+    /// True if the bar holds; `None` if it was skipped, or if nothing is asked.
     pub(crate) holds: Option<bool>,
-    /// What is asked, in words.
+    /// Rule that the figure must meet, in words.
     pub(crate) rule: String,
-    /// How it was measured, or why it was not.
+    /// Note on the measurement, or the reason for which there is none.
     pub(crate) note: String,
-    /// What it ran on.
+    /// Machine that it ran on.
     pub(crate) machine: String,
-    /// When, UTC.
+    /// Date and time, UTC.
     pub(crate) date: String,
     /// The commit of Airlane.
     pub(crate) commit: String,
@@ -93,12 +93,12 @@ impl Row {
         }
     }
 
-    /// Whether nothing is asked.
+    /// True if nothing is asked.
     fn is_reported(&self) -> bool {
         self.rule == REPORTED
     }
 
-    /// Whether the bar misses or was skipped.
+    /// True if the bar misses or was skipped.
     pub(crate) fn is_open(&self) -> bool {
         self.holds != Some(true) && !self.is_reported()
     }
@@ -162,7 +162,7 @@ pub(crate) fn page(rows: &[Row], circumstances: &Circumstances) -> String {
     format!("{machine}; {date}; commit {commit}\n\n{}", table(rows))
 }
 
-/// How it went, in one line.
+/// Tally of the bars that hold, miss and were skipped, in one line.
 pub(crate) fn tally(rows: &[Row]) -> String {
     let names = |holds: Option<bool>| -> Vec<&str> {
         let of = |r: &&Row| r.holds == holds && !r.is_reported();

@@ -44,12 +44,12 @@ impl Running {
         Ok(Self { child, name: name.to_owned() })
     }
 
-    /// What it has used so far.
+    /// Resources that it has used so far.
     pub(crate) fn usage(&self) -> Result<Usage, Problem> {
         Usage::of(&self.child.id().to_string())
     }
 
-    /// Whether it has ended, and well.
+    /// Outcome if it has ended: true if it ended well.
     pub(crate) fn ended(&mut self) -> Result<Option<bool>, Problem> {
         let status = self.child.try_wait().map_err(|e| self.broke(&e))?;
         Ok(status.map(|s| s.success()))
@@ -106,7 +106,7 @@ impl Drop for Running {
     }
 }
 
-/// What a process has used.
+/// Resources that a process has used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     /// Processor time, all threads, those that ended included.
@@ -196,7 +196,7 @@ pub(crate) fn serve_with(
     }
 }
 
-/// What a program prints that is a peer, or asks one; skipped if it is not there.
+/// Output of a program that is a peer, or asks one; skipped if it is not there.
 pub(crate) fn output(command: &mut Command) -> Result<Output, Problem> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.output().map_err(|e| match e.kind() {

@@ -10,7 +10,7 @@ const RUNGS: usize = 5;
 /// The rate of half quality of an ordinary film: the highest rung of its title has 2 Mbit/s.
 pub(crate) const HALF_QUALITY_BPS: f64 = 4e5;
 
-/// How long its chunks are.
+/// Length of its chunks, seconds.
 pub(crate) const CHUNK_S: u64 = 4;
 
 /// Writes a title of so many seconds in chunks of [`CHUNK_S`], with its quality table. `half_quality_bps` is

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a capture cannot be read, listened to or written.
+/// Error of a capture that cannot be read, listened to or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The disk or the kernel refuses.

@@ -6,7 +6,7 @@ use airlane_wifi::{Address, BlockAck, Frame, FrameKind};
 
 use crate::bytes::{le16, le64};
 
-/// Why a header cannot be read.
+/// Error in a MAC header that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadHeader {
     /// A header that is cut short.

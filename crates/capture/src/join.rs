@@ -161,7 +161,7 @@ impl Open {
         }
     }
 
-    /// Whether a packet with the same key is of the same PPDU.
+    /// True if a packet with the same key is of the same PPDU.
     fn goes_on(&self, packet: &Packet) -> bool {
         let nanos = |from: Option<u64>| {
             let passed = packet.nanos?.checked_sub(from?)?;
@@ -195,8 +195,8 @@ impl Open {
         }
     }
 
-    /// Whether a frame may be the next one of an aggregate, by addresses and numbers: then how long the one
-    /// before it would have been in the air alone.
+    /// Time that the frame before this one would have been in the air alone, if this one may be the next of
+    /// an aggregate, by addresses and numbers; `None` if it may not be.
     fn follows(&self, packet: &Packet, vector: Vector) -> Option<Duration> {
         let (before, now) = (self.frames.last()?, packet.header?.frame);
         let is_same = before.kind == FrameKind::QosData

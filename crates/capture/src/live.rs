@@ -25,7 +25,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Whether there is a network interface of that name.
+    /// True if there is a network interface of that name.
     pub fn exists(name: &str) -> bool {
         folder(name).is_some_and(|folder| folder.exists())
     }

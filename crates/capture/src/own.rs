@@ -37,9 +37,9 @@ pub enum Level {
 pub struct Own {
     /// The part that was heard.
     pub level: Level,
-    /// Whether it was an aggregate.
+    /// True if it was an aggregate.
     pub is_aggregate: bool,
-    /// Whether the frame goes from an access point to a station.
+    /// True if the frame goes from an access point to a station.
     pub is_down: bool,
     /// Number of this frame among the transmission's.
     pub index: u16,

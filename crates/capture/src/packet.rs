@@ -22,7 +22,7 @@ pub struct Packet {
     pub mpdu: u32,
 }
 
-/// Why a packet cannot be read.
+/// Error in a packet that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPacket {
     /// Its radiotap header.

@@ -5,7 +5,7 @@ use airlane_wifi::{Format, Guard, Vector, Width};
 use crate::bytes::{le16, le32, le64};
 use crate::own::{self, Own};
 
-/// Why a header cannot be read.
+/// Error in a radiotap header that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadRadiotap {
     /// A header that is shorter than it says, or than any.
@@ -28,11 +28,11 @@ pub struct Radiotap {
     pub tsft_us: Option<u64>,
     /// Another clock, nanoseconds, and where in the PPDU it was read.
     pub timestamp: Option<(u64, Position)>,
-    /// Whether the frame ends in its frame check sequence.
+    /// True if the frame ends in its frame check sequence.
     pub has_fcs: bool,
-    /// Whether the frame check sequence did not match.
+    /// True if the frame check sequence did not match.
     pub is_damaged: bool,
-    /// Whether two bytes of padding follow a MAC header whose length is no multiple of four.
+    /// True if two bytes of padding follow a MAC header whose length is no multiple of four.
     pub is_padded: bool,
     /// Vector of the PPDU, where it is told and the standard has it.
     pub vector: Option<Vector>,
@@ -66,7 +66,7 @@ pub enum Position {
 pub struct Ampdu {
     /// Reference number, the same for all of its frames.
     pub reference: u32,
-    /// Whether this is the last frame.
+    /// True for the last frame of the aggregate.
     pub is_last: bool,
 }
 

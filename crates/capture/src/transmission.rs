@@ -12,7 +12,7 @@ pub struct Transmission {
     pub timing: Precision,
     /// Interface of the capture that heard it: 0 where there is one.
     pub interface: u32,
-    /// Whether the capture does not say at which rate it was sent: the lowest is taken then.
+    /// True if the capture does not say at which rate it was sent: the lowest is taken then.
     pub is_rate_assumed: bool,
     /// Frames of it that came damaged. They are not among those heard; their air is counted.
     pub damaged: u16,

@@ -12,7 +12,7 @@ use crate::own::{self, Level, Own};
 /// Writes records into a capture.
 pub struct Writer<W: Write> {
     out: W,
-    /// Whether records carry the note that they read back by.
+    /// True if records carry the note that they read back by.
     has_notes: bool,
     /// Numbers aggregates.
     reference: u32,

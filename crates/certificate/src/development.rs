@@ -18,7 +18,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::CertificateError;
 use airlane_host::secret_file;
 
-/// How long a development certificate is good for.
+/// Lifetime of a development certificate, in days.
 const DAYS: u64 = 13;
 /// It is made anew when fewer days are left.
 const RENEW_DAYS: u64 = 3;
@@ -31,7 +31,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// A certificate for development, as its user has to know it.
 #[derive(Clone, Debug)]
 pub struct Development {
-    /// Where it is kept; `None`: it is made anew by each process.
+    /// File in which it is kept; `None`: it is made anew by each process.
     pub file: Option<PathBuf>,
     /// SHA-256 of its public key (SubjectPublicKeyInfo), in base64: what Chromium's flag
     /// `--ignore-certificate-errors-spki-list` takes.
@@ -44,7 +44,7 @@ pub struct Development {
 }
 
 impl Development {
-    /// Whether it is to be replaced.
+    /// True if the certificate is to be replaced.
     pub(super) fn is_due(&self, now_s: u64) -> bool {
         is_due(self.until_s, now_s)
     }
@@ -91,7 +91,7 @@ fn until(text: &str) -> Option<u64> {
     text.lines().next()?.split("good until ").nth(1)?.split(',').next()?.parse().ok()
 }
 
-/// Whether the kept one is for these names and good for a while.
+/// True if the kept certificate is for these names and good for a while.
 fn fits(text: &str, names: &[String], now_s: u64) -> bool {
     let Some(until_s) = until(text) else { return false };
     !is_due(until_s, now_s)
@@ -118,7 +118,7 @@ fn make(names: &[String], now_s: u64) -> Result<String, InputError> {
     Ok(format!("{}\n{certificate}{key}", header(names, until_s)))
 }
 
-/// What a file's text holds.
+/// Certificate in a file's text.
 fn of_text(text: &str, file: Option<&Path>) -> Option<(Identity, Development)> {
     let certificate = CertificateDer::from_pem_slice(text.as_bytes()).ok()?;
     let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).ok()?;

@@ -48,13 +48,14 @@ impl CertificateFiles {
         Ok(self.parse(&certificates, &secret)?)
     }
 
-    /// Whether to read them once more gives what is there then: pipes, say, would be waited for.
+    /// True if reading the files once more gives what is there then: pipes, say, would be waited
+    /// for.
     fn can_be_read_again(&self) -> bool {
         let is_pipe = |file: &Path| fs::metadata(file).is_ok_and(|about| !about.is_file());
         !is_pipe(&self.chain) && !is_pipe(&self.key)
     }
 
-    /// What these texts of the two files hold.
+    /// Identity in these texts of the two files.
     fn parse(&self, certificates: &[u8], secret: &[u8]) -> Result<Identity, InputError> {
         let Self { chain, key } = self;
         let wrong = |file: &Path, found: &str, expected: &str| {
@@ -87,8 +88,8 @@ impl CertificateFiles {
     }
 }
 
-/// What a daemon that listens at `addresses` shows: the chain and key that it was given, or the
-/// certificate for development in `folder`, with what its user has to know.
+/// Identity of a daemon that listens at `addresses`: the chain and key that it was given, or
+/// the certificate for development in `folder`, with what its user has to know.
 ///
 /// # Errors
 /// If a file cannot be read or is of no use, or the folder cannot be written.

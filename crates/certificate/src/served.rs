@@ -22,7 +22,7 @@ pub struct ServedCertificates {
     state: Mutex<State>,
 }
 
-/// Where the certificates come from.
+/// Source of the certificates.
 #[derive(Debug)]
 enum Source {
     Files(Vec<CertificateFiles>),
@@ -34,7 +34,7 @@ struct State {
     /// Of the files' content that is shown; `None`: the certificate is one for development.
     shown: Option<Digest>,
     development: Option<Development>,
-    /// What was of no use at the last look.
+    /// Content that could not be used at the last look.
     unfit: Option<Unfit>,
 }
 
@@ -53,7 +53,7 @@ pub enum Refresh {
     Unchanged,
     /// Others are shown from now on.
     Changed,
-    /// What is there cannot be shown: what was shown stays.
+    /// The content that is there cannot be shown: what was shown stays.
     Unfit(CertificateError),
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// When the command started.
+/// Time at which the command started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     date: SystemTime,

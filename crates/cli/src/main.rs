@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a panic says, and where it was.
+/// Text of a panic, and its place in the source.
 fn panic_text(info: &std::panic::PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("a panic without words");
     match info.location() {

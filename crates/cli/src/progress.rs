@@ -99,7 +99,7 @@ impl Progress for Lines {
     fn end(&self) {}
 }
 
-/// How far one piece of work is that knows its share itself, and what there is to say meanwhile.
+/// Display of the progress of one piece of work that knows its share itself, and of its messages.
 pub(crate) struct Share(Showing);
 
 enum Showing {
@@ -112,7 +112,7 @@ enum Showing {
 impl Share {
     const UNITS: u64 = 1000;
 
-    /// What fits the standard error and `--quiet`.
+    /// Display that fits the standard error and `--quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
         if quiet {
             return Self(Showing::Nothing);

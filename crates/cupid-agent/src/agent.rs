@@ -52,7 +52,8 @@ impl AirAgent {
         self.inner.lock().tell = Some(Box::new(tell));
     }
 
-    /// What a client's connections report. The rate of the station is shared by those that are open.
+    /// Source of the reports that a client's connections send. The rate of the station is shared by
+    /// those that are open.
     pub fn report_source(&self) -> ReportSource {
         let inner = self.inner.clone();
         ReportSource::new(self.every, move || {
@@ -139,7 +140,7 @@ impl Drop for Flow {
     }
 }
 
-/// What a sender's connections take reports with.
+/// Sink with which a sender's connections take reports.
 pub fn report_sink() -> ReportSink {
     ReportSink::new(|| {
         let mut inbox = Inbox::new();

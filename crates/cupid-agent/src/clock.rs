@@ -10,7 +10,7 @@ use airlane_base::Time;
 /// The least is of this time, or up to twice of it: by then clocks have drifted by less than a millisecond.
 const SPAN: Duration = Duration::from_secs(10);
 
-/// How far two clocks are apart.
+/// Difference between two clocks.
 #[derive(Debug, Default)]
 pub(super) struct Shift {
     /// The least of now, in nanoseconds, since when; and the least of the time before.

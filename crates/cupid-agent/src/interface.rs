@@ -16,7 +16,8 @@ use parking_lot::Mutex;
 use crate::clock::Shift;
 use crate::{AgentError, AirAgent};
 
-/// How long the interface is waited for before it is looked whether anybody wants to know any more.
+/// Maximum time of a wait for the interface, after which the reader checks whether the agent is
+/// still in use.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Transmissions that nobody has taken yet at most; older ones are forgotten.
 const MAX_TRANSMISSIONS: usize = 1 << 16;
@@ -54,7 +55,7 @@ fn address_of(text: &str) -> Option<Address> {
     parts.next().is_none().then_some(Address(bytes))
 }
 
-/// What was heard and not taken yet; `None` once the interface is gone.
+/// Transmissions that were heard and not taken yet; `None` once the interface is gone.
 type Heards = Mutex<Option<Vec<Heard>>>;
 
 /// An agent that listens to an interface until it is dropped, or the interface is gone: then it reports

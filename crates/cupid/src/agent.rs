@@ -59,7 +59,7 @@ pub struct Agent {
     estimator: Estimator,
     rule: RateRule,
     received: Ring<1>,
-    /// Whether the host tells what it received: else it is what was heard.
+    /// True if the host tells what it received: else it is what was heard.
     is_told: bool,
     next: Time,
     sequence: u16,

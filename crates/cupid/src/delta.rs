@@ -14,7 +14,7 @@ pub struct Aggregation {
     pub max_duration: Duration,
     /// Bytes of an IP packet.
     pub ip_bytes: u32,
-    /// Whether frames are encrypted.
+    /// True if frames are encrypted.
     pub is_encrypted: bool,
     /// Packets for each that the receiver's transport sends back; 0: it sends none.
     pub packets_per_ack: u32,

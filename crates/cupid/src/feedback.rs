@@ -98,7 +98,7 @@ impl Feedback {
         })
     }
 
-    /// Whether all of the air is in use: at eta it is not.
+    /// True if all of the air is in use: at eta it is not.
     pub fn is_full(&self) -> bool {
         self.utilisation >= Self::part(crate::FULL)
     }

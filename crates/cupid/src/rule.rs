@@ -92,7 +92,7 @@ impl RateRule {
         (self.options.eta - share(air.reserved)).max(0.0)
     }
 
-    /// Whether the air has room at this report: utilisation is below the band around eta.
+    /// True if the air has room at this report: utilisation is below the band around eta.
     pub fn has_room(&self, air: &Air) -> bool {
         share(air.utilisation) < self.options.eta - self.options.hysteresis
     }

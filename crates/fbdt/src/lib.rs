@@ -85,13 +85,13 @@ impl Config {
     }
 }
 
-/// What a sender does: by default all that the paper has. Without a part it shows what that part is
-/// for.
+/// Parts of the paper's sender that are in use: by default all. Without a part it shows what that
+/// part is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Paths take a window from both ends (3.1); otherwise all from its beginning on.
     pub is_two_way: bool,
-    /// What is late on one path others send as well (3.2).
+    /// Other paths also send what is late on one path (3.2).
     pub sends_again: bool,
     /// The most reliable path goes forward (3.2); otherwise the one that joined first.
     pub adapts_directions: bool,

@@ -20,7 +20,7 @@ const MIN_SEGMENTS: u64 = 16;
 const LATE: f64 = 2.0;
 
 impl Sender {
-    /// Whether `path` has less on its way than its part of the memory, but for that of a window whose
+    /// True if `path` has less on its way than its part of the memory, but for that of a window whose
     /// ends have not met. What a path took and has not delivered fills memory that the others need
     /// too, so each is held to the part that goes with its rate: then all take equally long to
     /// deliver what they have.
@@ -34,7 +34,7 @@ impl Sender {
         !self.options.shares_memory || has == 0 || (has as f64) < part * self.shared() as f64
     }
 
-    /// Whether what `path` takes would come so late that memory is full before, so that others which
+    /// True if what `path` takes would come so late that memory is full before, so that others which
     /// are in time, or far sooner, had to wait for it: such a path sends copies alone. Where these are
     /// silent it takes segments again after as long as it takes itself: before, they may speak again
     /// by the time that these would come.

@@ -41,19 +41,20 @@ pub(crate) struct Path {
     /// A segment that is watched to see how long the path takes: what had been handed to it with
     /// that, and when.
     pub(crate) watched: Option<(u64, Time)>,
-    /// When something arrived last, or began to be on its way.
+    /// Time at which data last arrived on the path, or began to be on its way.
     pub(crate) last_progress: Time,
-    /// Whether it was asked for a segment and had none since it took one last.
+    /// True if it was asked for a segment and had none since it took one last.
     pub(crate) is_idle: bool,
     pub(crate) preference: Preference,
-    /// Whether the other end is known not to be heard on it.
+    /// True if the other end is known not to be heard on the path.
     pub(crate) is_unresponsive: bool,
     /// Since when there has been something to send whenever it was asked; only where paths differ in
     /// preference.
     pub(crate) busy_since: Option<Time>,
-    /// When it took something last; only where paths differ in preference.
+    /// Time at which the path last took data; only where paths differ in preference.
     pub(crate) used_at: Option<Time>,
-    /// When something that was handed to it came last, also a copy, or began to be on its way.
+    /// Time at which data that was handed to the path last arrived, also a copy, or began to be on
+    /// its way.
     pub(crate) heard_at: Time,
 }
 
@@ -80,20 +81,21 @@ impl Path {
         self.time.map_or(FIRST_TIME, |(mean, _)| mean)
     }
 
-    /// How long others wait for its last segments before they send these as well. The paper says a
-    /// round trip (3.2), which half of all segments exceed; so it is one with four deviations, as
-    /// timers of retransmission have them.
+    /// Time that others wait for the path's last segments before they send these as well. The
+    /// paper says a round trip (3.2), which half of all segments exceed; so it is one with four
+    /// deviations, as timers of retransmission have them.
     pub(crate) fn patience(&self) -> Duration {
         self.time.map_or(FIRST_TIME, |(mean, deviation)| mean + 4 * deviation)
     }
 
-    /// How long a segment would take that it took now: no less than nothing has arrived on it for.
+    /// Time that a segment would take that the path took now: no less than the time for which
+    /// nothing has arrived on it.
     pub(crate) fn expected(&self, now: Time) -> Duration {
         if self.on_way == 0 { self.time() } else { self.time().max(now - self.last_progress) }
     }
 
-    /// When the acknowledgement of a segment is to be expected: after the path's time, and not before
-    /// all that was handed to it earlier has come, at the rate of right now.
+    /// Time at which the acknowledgement of a segment is to be expected: after the path's time, and
+    /// not before all that was handed to it earlier has come, at the rate of right now.
     pub(crate) fn arrival(&self, now: Time, taken: Taken) -> Time {
         let by_time = taken.at + self.time();
         let Some(rate_bps) = self.reliability.current_bps(now) else { return by_time };
@@ -131,7 +133,8 @@ impl Path {
         });
     }
 
-    /// Whether nothing has arrived on it for far longer than that takes, and for `least`.
+    /// True if something is under way on the path, and nothing has arrived for four times a
+    /// segment's time, for `SILENCE` and for `least`.
     pub(crate) fn is_silent(&self, now: Time, least: Duration) -> bool {
         self.on_way > 0 && now - self.last_progress > SILENCE.max(4 * self.time()).max(least)
     }

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Or for so long, while it has been of use within [`RECENT_USE`]: what one second of patience saves is
 /// not worth a second of waiting again and again.
 const SHORT_PATIENCE: Duration = Duration::from_millis(100);
-/// How long a path counts as one that has just been of use.
+/// Time for which a path counts as one that has just been of use.
 const RECENT_USE: Duration = Duration::from_secs(10);
 
 impl Sender {
@@ -31,8 +31,8 @@ impl Sender {
         self.expected = Some((preference, until));
     }
 
-    /// Whether the other end is known not to be heard on `path`, by other means than this stream: then
-    /// dearer paths are used at once.
+    /// Sets whether the other end is known not to be heard on `path`, by other means than this stream:
+    /// if so, paths of less preference are used at once.
     pub fn set_unresponsive(&mut self, path: PathId, is_unresponsive: bool) {
         if let Some(path) = &mut self.paths[path.0] {
             path.is_unresponsive = is_unresponsive;
@@ -48,7 +48,7 @@ impl Sender {
         self.expected = self.expected.filter(|(expected, _)| best.is_none_or(|b| b > *expected));
     }
 
-    /// Whether `path` is used now.
+    /// True if `path` is used now.
     pub(crate) fn is_used(&self, now: Time, path: PathId) -> bool {
         self.used_from(now, path).is_some_and(|from| from <= now)
     }
@@ -77,8 +77,8 @@ impl Sender {
         self.order.iter().copied().filter(move |path| self.is_used(now, *path))
     }
 
-    /// When to look again whether `path` is used, which it is not now: what others take meanwhile may
-    /// fall silent. `None` if nothing is under way.
+    /// Time at which to look again whether `path` is used, which it is not now: what others take
+    /// meanwhile may fall silent. `None` if nothing is under way.
     pub(crate) fn look_at(&self, now: Time, path: PathId) -> Option<Time> {
         let look = now + SHORT_PATIENCE;
         (self.unarrived() > 0).then(|| self.used_from(now, path).map_or(look, |at| at.min(look)))

@@ -57,7 +57,7 @@ pub struct Receiver {
     /// From the first window that the application has not taken all of.
     windows: VecDeque<Window>,
     first: u64,
-    /// How many windows from `first` on are complete.
+    /// Number of windows from `first` on that are complete.
     complete: usize,
     held: u64,
     /// Segments that there is a place for, in the tables of all `windows`.
@@ -179,7 +179,7 @@ impl Receiver {
         Some(payload)
     }
 
-    /// Whether the application has taken all of the stream.
+    /// True if the application has taken all of the stream.
     pub fn is_done(&self) -> bool {
         self.end == Some(self.first)
     }
@@ -194,13 +194,13 @@ impl Receiver {
         self.duplicate_bytes
     }
 
-    /// How long bytes waited from coming on a path to being read, bytes by bytes.
+    /// Times that bytes waited from coming on a path to being read, byte by byte.
     pub fn waited(&self) -> &Histogram {
         &self.waited
     }
 
-    /// What it has, to be told on every path; `received` is how many bytes of segments came on the
-    /// path that it is told on.
+    /// Acknowledgement of what the receiver has, to be sent on every path; `received` is the
+    /// number of bytes of segments that came on the path that it is sent on.
     pub fn ack(&self, received: u64) -> Ack {
         let mut missing = Vec::new();
         let complete = self.first + self.complete as u64;

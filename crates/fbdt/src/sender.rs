@@ -17,7 +17,7 @@ const HYSTERESIS: f64 = 0.1;
 /// the copy, which may be nearly for nothing otherwise.
 const FAR_SOONER: f64 = 2.0;
 
-/// What a sender has done.
+/// Counts of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounts {
     /// Bytes that were cut into segments.
@@ -45,11 +45,11 @@ pub struct Sender {
     pub(crate) paths: [Option<Path>; MAX_PATHS],
     /// The paths, the most reliable first.
     pub(crate) order: Vec<PathId>,
-    /// Whether paths differ in how gladly they are used.
+    /// True if paths differ in preference.
     pub(crate) has_preferences: bool,
     /// The preference of a path that is about to join, and how long it is waited for.
     pub(crate) expected: Option<(Preference, Time)>,
-    /// What is not in a window yet.
+    /// Bytes that are not in a window yet.
     buffer: ByteQueue,
     finished: bool,
     /// Windows that are not complete, and the number of the first.
@@ -59,7 +59,8 @@ pub struct Sender {
     in_windows: u64,
     /// Bytes of the stream that were cut into windows.
     cut: u64,
-    /// Where windows end in the stream that the application at the other end has not taken.
+    /// Ends of the windows that the application at the other end has not taken, as offsets in the
+    /// stream.
     ends: VecDeque<u64>,
     /// Bytes that the application at the other end has taken.
     consumed: u64,
@@ -125,7 +126,7 @@ impl Sender {
         self.compare_preferences();
     }
 
-    /// How many bytes [`Self::push`] would take now.
+    /// Number of bytes that [`Self::push`] would take now.
     pub fn room(&self) -> u64 {
         if self.finished {
             return 0;
@@ -151,13 +152,13 @@ impl Sender {
         self.finished = true;
     }
 
-    /// How many windows the stream has, once it is finished and all of it is cut.
+    /// Number of windows of the stream, once it is finished and all of it is cut.
     pub fn end(&self) -> Option<u64> {
         let all_cut = self.finished && self.buffer.is_empty();
         all_cut.then(|| self.first + self.windows.len() as u64)
     }
 
-    /// Whether the stream is finished and all of it has arrived.
+    /// True if the stream is finished and all of it has arrived.
     pub fn is_done(&self) -> bool {
         self.finished && self.buffer.is_empty() && self.windows.is_empty()
     }
@@ -168,19 +169,21 @@ impl Sender {
         self.windows.front()?.head()
     }
 
-    /// Where two paths met in the last window that they took whole and alone: the share of its
-    /// segments that came from its beginning on. `None` before the first such window.
+    /// Position at which two paths met in the last window that they took whole and alone: the
+    /// share of its segments that came from its beginning on. `None` before the first such
+    /// window.
     pub fn met(&self) -> Option<f64> {
         self.met
     }
 
-    /// What it has done.
+    /// Counts of the sender.
     pub fn counts(&self) -> SenderCounts {
         self.counts
     }
 
-    /// What `path` sends next; `None` if there is nothing for it now. Then ask it again after the
-    /// next [`Self::push`], [`Self::on_ack`], [`Self::close`], or at [`Self::next_event`].
+    /// Next segment that `path` sends; `None` if there is nothing for it now. Then ask it again
+    /// after the next [`Self::push`], [`Self::on_ack`], [`Self::close`], or at
+    /// [`Self::next_event`].
     ///
     /// The segment counts as on its way on that path from now on.
     pub fn next(&mut self, now: Time, path: PathId) -> Option<Segment> {
@@ -220,12 +223,12 @@ impl Sender {
         if self.has_more() { self.take_again(now, path, true) } else { None }
     }
 
-    /// Whether the application has more than is in windows.
+    /// True if the application has more than is in windows.
     fn has_more(&self) -> bool {
         !self.buffer.is_empty() || (self.room() == 0 && !self.finished)
     }
 
-    /// Whether faster paths would have something to do: there is what none has taken, or there would
+    /// True if faster paths would have something to do: there is what none has taken, or there would
     /// be if memory were not full of what is on its way.
     pub(crate) fn has_work(&self) -> bool {
         let is_on_way = || self.paths.iter().flatten().any(|path| path.on_way > 0);
@@ -234,8 +237,8 @@ impl Sender {
             || (self.has_more() && (has_room() || is_on_way()))
     }
 
-    /// When [`Self::next`] may have a segment for a path that had none, if nothing else happens
-    /// before.
+    /// Time at which [`Self::next`] may have a segment for a path that had none, if nothing
+    /// else happens before.
     pub fn next_event(&self, now: Time, path: PathId) -> Option<Time> {
         if !self.is_used(now, path) {
             return self.look_at(now, path);
@@ -284,7 +287,7 @@ impl Sender {
         self.copy(now, path)
     }
 
-    /// Whether so little is under way that all paths send it.
+    /// True if so little is under way that all paths send it.
     fn is_copied(&self) -> bool {
         self.unarrived() <= self.options.copied_bytes
     }
@@ -357,7 +360,7 @@ impl Sender {
         true
     }
 
-    /// Whether a single segment is left to an idle path that would be there sooner; for no longer
+    /// True if a single segment is left to an idle path that would be there sooner; for no longer
     /// than this one takes itself, in case that the other is never asked.
     fn is_deferred(&mut self, now: Time, path: PathId) -> bool {
         let Some(own) = self.paths[path.0].as_ref() else { return false };

@@ -25,9 +25,9 @@ struct Gap {
     low: u32,
     /// One past its last (Bwd_Snd_Nxt + 1).
     high: u32,
-    /// Who takes segments from the low end, in ascending order.
+    /// Path that takes segments from the low end, in ascending order.
     forward: Option<PathId>,
-    /// Who takes segments from the high end, in descending order.
+    /// Path that takes segments from the high end, in descending order.
     backward: Option<PathId>,
 }
 
@@ -36,7 +36,7 @@ struct Gap {
 struct Slot {
     payload: Bytes,
     arrived: bool,
-    /// Whether any path ever took it.
+    /// True if any path ever took the segment.
     is_sent: bool,
     /// The path that took it first, of those that are there.
     taken: Option<Taken>,
@@ -44,22 +44,22 @@ struct Slot {
     again: u64,
 }
 
-/// How a segment was taken.
+/// Path and time at which a segment was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// The path that took it first.
     pub(crate) path: PathId,
-    /// When.
+    /// Time at which it took it.
     pub(crate) at: Time,
     /// Bytes that had been handed to that path until then, with this segment.
     pub(crate) handed: u64,
 }
 
-/// What an acknowledgement says of a path's segments in one window.
+/// Segments of a path in one window that an acknowledgement reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arrived {
     pub(crate) bytes: u64,
-    /// When the last of them was handed over; `None` if each was sent on several paths.
+    /// Time at which the last of them was handed over; `None` if each was sent on several paths.
     pub(crate) taken_at: Option<Time>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Window {
     slots: Vec<Slot>,
     gaps: Vec<Gap>,
     is_two_way: bool,
-    /// When its last segment was taken.
+    /// Time at which the last segment of the window was taken.
     all_taken_at: Option<Time>,
     /// Segments that have not arrived.
     missing: u32,
@@ -127,7 +127,7 @@ impl Window {
         Self { is_two_way: false, ..Self::new(segments, &[]) }
     }
 
-    /// How many segments it has.
+    /// Number of segments in the window.
     pub(crate) fn count(&self) -> u32 {
         self.slots.len() as u32
     }
@@ -136,7 +136,7 @@ impl Window {
         self.missing == 0
     }
 
-    /// Whether every segment has been handed to a path.
+    /// True if every segment has been handed to a path.
     pub(crate) fn is_all_taken(&self) -> bool {
         self.gaps.is_empty()
     }

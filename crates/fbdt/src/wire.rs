@@ -31,7 +31,7 @@ pub struct Segment {
     pub window: u64,
     /// The segment's number in the window, from 0.
     pub index: u32,
-    /// How many segments the window has.
+    /// Number of segments in the window.
     pub count: u32,
     /// Its bytes.
     pub payload: Bytes,
@@ -62,12 +62,12 @@ impl Ranges {
         self.0.iter().copied()
     }
 
-    /// How many runs.
+    /// Number of runs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no runs.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -83,7 +83,8 @@ impl Ranges {
     }
 }
 
-/// What the receiver has, of all paths: each pointer's next expected segment (3.2, ACKs).
+/// Acknowledgement of what the receiver has, of all paths: each pointer's next expected segment
+/// (3.2, ACKs).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
     /// Bytes of segments that have come on the path that this is sent on, duplicates included.
@@ -108,7 +109,7 @@ pub enum Frame {
     End(u64),
 }
 
-/// What is wrong with a peer's bytes.
+/// Error in a peer's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
@@ -120,7 +121,7 @@ pub enum WireError {
     Index {
         /// The segment's number.
         index: u32,
-        /// How many its window has.
+        /// Number of segments in its window.
         count: u32,
     },
     /// A segment without bytes or with too many.

@@ -2,7 +2,7 @@
 
 use airlane_quic::{ControlFault, ControlFrames, Priority};
 
-/// What a client sends on its control stream: read in two pieces it is the same as in one.
+/// Checks the reader of a client's control stream: read in two pieces it is the same as in one.
 ///
 /// The input's first two bytes say where it is cut.
 pub fn control_frames(data: &[u8]) {

@@ -6,7 +6,7 @@ use airlane_base::Time;
 use airlane_capture::{Records, Writer};
 use airlane_wifi::{Address, BlockAck, Frame, FrameKind, Heard, Vector, What};
 
-/// What a receiver heard, 1 ms apart.
+/// Transmissions that a receiver heard, 1 ms apart.
 fn heard() -> Vec<Heard> {
     let (point, station) = (Address([2, 0, 0, 0, 0, 0]), Address([2, 0, 0, 0, 0, 1]));
     let down = Frame {

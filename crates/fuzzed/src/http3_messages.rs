@@ -2,8 +2,8 @@
 
 use airlane_quic::{Malformed, MessageKind, MessageReader};
 
-/// What comes on a stream of a request, in either direction: read byte by byte it is the same as in
-/// one piece.
+/// Checks the reader of a request's stream, in either direction: read byte by byte it is the same
+/// as in one piece.
 ///
 /// The input's first byte says in which direction.
 pub fn http3_messages(data: &[u8]) {

@@ -50,7 +50,7 @@ struct Run {
     elsewhere: (usize, usize),
 }
 
-/// Where the peer is, and where some of its packets come from as well.
+/// Address of the peer, and another one from which some of its packets come as well.
 const HOME: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 1);
 const ELSEWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 2);
 

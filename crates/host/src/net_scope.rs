@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// Whether an address is this machine's, or one of its private or link-local networks.
+/// True if an address is this machine's, or one of its private or link-local networks.
 pub fn is_local_network(peer: IpAddr) -> bool {
     match peer.to_canonical() {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),

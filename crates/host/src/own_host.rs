@@ -9,15 +9,15 @@ use std::net::IpAddr;
 use http::uri::Authority;
 use http::{HeaderMap, header};
 
-/// Whether the host of a request is one that no stranger can name: an address, this machine's own
-/// names (RFC 6761, section 6.3), or one of `names`.
+/// True if the host of a request is one that no third party can name: an address, this machine's
+/// own names (RFC 6761, section 6.3), or one of `names`.
 pub fn is_for_us(fields: &HeaderMap, names: &[String]) -> bool {
     let mut hosts = fields.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     host.is_some_and(|host| is_own(host, names)) && hosts.next().is_none()
 }
 
-/// Whether such a host is ours.
+/// True if such a host is ours.
 fn is_own(host: &str, names: &[String]) -> bool {
     let Ok(host) = host.parse::<Authority>() else { return false };
     let host = host.host().trim_end_matches('.').to_ascii_lowercase();

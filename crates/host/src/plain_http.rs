@@ -36,15 +36,15 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// An answer.
 pub type Answer = Response<Full<Bytes>>;
 
-/// What is answered.
+/// Answers to requests over plain HTTP.
 pub trait Answers: Send + Sync + 'static {
-    /// Whether anybody at this address is answered.
+    /// True if clients at this address are answered.
     fn admits(&self, peer: IpAddr) -> bool;
     /// Names of this host that requests may be for, beside addresses and `localhost`.
     fn names(&self) -> &[String] {
         &[]
     }
-    /// What to tell who asks for another host.
+    /// Answer to a request for another host.
     fn host_expected(&self) -> &'static str {
         "expected an address or localhost\n"
     }
@@ -106,7 +106,7 @@ async fn serve_connection(
     let _ = builder.serve_connection(TokioIo::new(connection), service).await;
 }
 
-/// What a page may load that says nothing else: nothing, in no frame.
+/// Content security policy of a page that sets none: it may load nothing, and stand in no frame.
 const NOTHING: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
                        frame-ancestors 'none'";
 

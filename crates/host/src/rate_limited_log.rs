@@ -19,10 +19,11 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// Bytes of a message that are kept while it waits to be said.
 const MAX_KEPT_BYTES: usize = 400;
 
-/// Where messages go.
+/// Function that receives the messages.
 type Sink = fn(Level, &str);
 
-/// What was said, and what waits.
+/// Log that limits its messages to one of a kind per minute: others are counted, and told once
+/// the minute is over.
 pub struct RateLimitedLog {
     runtime: RuntimeHandle,
     sink: Sink,
@@ -37,7 +38,7 @@ struct Kind {
     total: u64,
 }
 
-/// What was not said since the last message of the kind.
+/// Messages that were withheld since the last message of the kind.
 #[derive(Debug)]
 struct Withheld {
     level: Level,
@@ -75,7 +76,7 @@ impl RateLimitedLog {
         self.say(Level::INFO, kind, message);
     }
 
-    /// How many there were of each kind, said or not.
+    /// Number of messages of each kind, logged or not.
     pub fn totals(&self) -> Vec<(&'static str, u64)> {
         self.kinds.lock().iter().map(|(kind, of)| (*kind, of.total)).collect()
     }
@@ -152,7 +153,7 @@ mod tests {
         LINES.with_borrow_mut(|lines| lines.push(format!("{level} {message}")));
     }
 
-    /// What was said since the last look.
+    /// Messages that were logged since the last look.
     fn said() -> Vec<String> {
         LINES.take()
     }

@@ -13,7 +13,7 @@ use crate::fair::FairPermits;
 /// Names that are looked up at once at most: an eighth of the threads that tokio has for what blocks.
 const MAX_LOOKUPS: usize = 64;
 
-/// What looks a name up, and blocks meanwhile.
+/// Function that looks a name up, and blocks meanwhile.
 pub type Lookup = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
 
 /// Looks names up for those who ask, known by `K`.

@@ -93,7 +93,7 @@ pub fn read(file: &Path, most: u64) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
-/// Whether others than the owner have any right.
+/// True if others than the owner have any right.
 #[cfg(unix)]
 fn is_open(about: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::mode(about) & 0o077 != 0
@@ -104,7 +104,7 @@ fn is_open(_: &Metadata) -> bool {
     false
 }
 
-/// Whether it belongs to the user that this process runs as.
+/// True if the file belongs to the user that this process runs as.
 #[cfg(unix)]
 fn is_ours(about: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(about) == nix::unistd::geteuid().as_raw()

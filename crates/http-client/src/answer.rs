@@ -100,7 +100,7 @@ struct Slice {
 }
 
 impl Slice {
-    /// What of the next piece of the body belongs to it.
+    /// Part of the next piece of the body that belongs to the slice.
     fn of(&mut self, mut piece: Bytes) -> Bytes {
         let here = |bytes: u64, piece: &Bytes| {
             usize::try_from(bytes).unwrap_or(usize::MAX).min(piece.len())

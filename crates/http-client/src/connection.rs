@@ -23,12 +23,12 @@ use super::answer::{Answer, AnswerBody, Sender1};
 use super::{Speak, Url};
 use airlane_host::happy_eyeballs::{interleave, race};
 
-/// How long HTTP/3 may take to answer, at whichever address, before TCP is tried.
+/// Maximum time that HTTP/3 has to answer, at whichever address, before TCP is tried.
 const HEAD_START: Duration = Duration::from_secs(3);
 
 type Sender2 = http2::SendRequest<Empty<Bytes>>;
 
-/// Why there is no connection.
+/// Error in connecting to a server.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// No trusted authority signed the server's certificate.
@@ -37,8 +37,8 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// What to tell of a server that could be reached at none of its addresses: that it is not to
-    /// be trusted, if that is why, else the last reason.
+    /// Reason to report for a server that could be reached at none of its addresses: that it is
+    /// not to be trusted, if that is why, else the last reason.
     fn of(mut refusals: Vec<Self>, url: &Url) -> Self {
         let untrusted = refusals.iter().position(|r| matches!(r, Self::Untrusted(_)));
         match untrusted {
@@ -191,7 +191,7 @@ async fn http3(endpoint: &Endpoint, address: SocketAddr, url: &Url) -> Result<Co
     client.map(Connection::Http3).map_err(|e| Refusal::Other(e.to_string()))
 }
 
-/// What TLS says, if it is the reason.
+/// Error of TLS, if it is the reason.
 fn tls_error(e: &io::Error) -> Option<&rustls::Error> {
     e.get_ref()?.downcast_ref()
 }

@@ -38,14 +38,14 @@ pub use self::answer::Answer;
 use self::connection::{Connection, Connector, Refusal};
 pub use self::url::Url;
 
-/// How long nothing may come before a request is given up.
+/// Time without a byte after which a request is given up.
 const SILENCE: Duration = Duration::from_secs(15);
-/// How long a connection of HTTP/3 may be silent before the server is asked whether it is there.
+/// Silence of an HTTP/3 connection after which the client asks the server whether it is there.
 const ASK_AFTER: Duration = Duration::from_secs(5);
 /// Redirections that are followed.
 const REDIRECTS: usize = 5;
 
-/// Why a request failed.
+/// Error of a request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum FetchError {
     /// It is no address of HTTP.
@@ -54,9 +54,9 @@ pub enum FetchError {
     /// The server cannot be reached, or the connection broke.
     #[error("{url}: {why}")]
     Connection {
-        /// What was asked for.
+        /// URL that was asked for.
         url: String,
-        /// What happened.
+        /// Error that happened.
         why: String,
     },
     /// No trusted authority signed the server's certificate.
@@ -65,15 +65,15 @@ pub enum FetchError {
          `airlane play --insecure` plays all the same"
     )]
     Untrusted {
-        /// What was asked for.
+        /// URL that was asked for.
         url: String,
-        /// What TLS says.
+        /// Error of TLS.
         why: String,
     },
     /// The server answered something else.
     #[error("{url}: the server answered {status}")]
     Status {
-        /// What was asked for.
+        /// URL that was asked for.
         url: String,
         /// The answer.
         status: StatusCode,
@@ -81,7 +81,7 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Address(_) | Self::Untrusted { .. } => false,
@@ -116,7 +116,7 @@ pub struct Client {
     speak: Speak,
     /// The local address of its connections; `None`: the system's choice.
     source: Option<IpAddr>,
-    /// Where hosts are, of which the system is not asked.
+    /// Addresses of hosts for which the system's resolver is not asked.
     addresses: BTreeMap<String, Vec<SocketAddr>>,
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
     /// The token of the session that it has with each server: shown with every request, it goes on
@@ -277,7 +277,7 @@ impl Client {
         self.connections.lock().await.get(&url.origin())?.control()
     }
 
-    /// What carries the connection to the server of `url`, once there is one.
+    /// Protocol that carries the connection to the server of `url`, once there is one.
     pub async fn carrier(&self, url: &Url) -> Option<&'static str> {
         Some(self.connections.lock().await.get(&url.origin())?.carrier())
     }
@@ -343,7 +343,7 @@ impl Client {
     }
 }
 
-/// What an action comes to; `None` if nothing happens for too long. What is there already, as most
+/// Result of an action; `None` if nothing happens for too long. What is there already, as most
 /// pieces of a fast answer are, sets no timer.
 async fn patiently<T>(action: impl Future<Output = T>) -> Option<T> {
     let mut action = pin!(action);
@@ -380,7 +380,7 @@ fn begins(fields: &HeaderMap) -> Option<u64> {
     range.strip_prefix("bytes ")?.split_once('-')?.0.trim().parse().ok()
 }
 
-/// Where an answer leads to.
+/// URL that an answer redirects to.
 fn location(fields: &HeaderMap, from: &Url) -> Option<Result<Url, FetchError>> {
     let there = fields.get(header::LOCATION)?.to_str().ok()?;
     Some(from.join(there))

@@ -38,7 +38,7 @@ impl Url {
         Ok(Self { text: text.to_owned(), is_tls, host, port })
     }
 
-    /// What `reference` means beside this address.
+    /// URL that `reference` means relative to this address.
     ///
     /// # Errors
     /// If it leads to no address of HTTP.
@@ -59,7 +59,7 @@ impl Url {
         format!("{scheme}://{}:{}", self.host, self.port)
     }
 
-    /// Whether it asks for TLS.
+    /// True if it asks for TLS.
     pub fn is_tls(&self) -> bool {
         self.is_tls
     }
@@ -75,8 +75,8 @@ impl Url {
     }
 }
 
-/// What no URL has as it is (RFC 3986, section 2; WHATWG URL, path percent-encode set). `%` stays: it
-/// begins what is encoded already.
+/// Characters that are percent-encoded, as no URL has them as they are (RFC 3986, section 2; WHATWG
+/// URL, path percent-encode set). `%` stays: it begins what is encoded already.
 const FOREIGN: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

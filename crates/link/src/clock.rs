@@ -16,7 +16,7 @@ impl Clock {
         Self(Instant::now())
     }
 
-    /// What time it is.
+    /// Time of the clock.
     pub fn now(&self) -> Time {
         Time::ZERO + self.0.elapsed()
     }

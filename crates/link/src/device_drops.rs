@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek};
 
-/// Where the kernel tells, by direction.
+/// Source of the kernel's counts of dropped packets, by direction.
 pub(crate) enum Missed {
     /// Of sockets, in a list of all of them by their numbers.
     Sockets([SocketDrops; 2]),
@@ -12,7 +12,7 @@ pub(crate) enum Missed {
     Devices([(File, String); 2]),
 }
 
-/// What the sockets of one direction missed: sockets come and go.
+/// Numbers of packets that the sockets of one direction missed: sockets come and go.
 #[derive(Debug, Default)]
 pub(crate) struct SocketDrops {
     known: BTreeMap<u64, u64>,

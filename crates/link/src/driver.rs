@@ -13,9 +13,9 @@ use crate::error::LinkError;
 use crate::totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
 use crate::wake::Bell;
 
-/// Where packets come from and go to.
+/// Source and destination of packets.
 pub(crate) trait Port: Send {
-    /// What becomes readable when packets are there.
+    /// File descriptors that become readable when packets are there.
     fn sources(&self) -> [BorrowedFd<'_>; 2];
     /// Reads packets from the sources that are ready, a batch at most, and pushes them.
     fn receive(
@@ -31,13 +31,13 @@ pub(crate) trait Port: Send {
     fn flush(&mut self, outlet: &mut Outlet<'_>);
     /// Does what is due at a time, apart from packets; says when something is due next.
     fn look_after(&mut self, now: Time) -> Option<Time>;
-    /// Who packets are forwarded for.
+    /// Number of clients for which packets are forwarded.
     fn clients(&self) -> ClientTotals;
     /// The sockets of each direction, by the kernel's numbers of them.
     fn sockets(&self) -> [Vec<u64>; 2];
 }
 
-/// What happened outside the engine, in one direction.
+/// Counts of events outside the engine, in one direction.
 #[derive(Debug, Default)]
 struct Edge {
     delivered: (u64, u64),
@@ -47,7 +47,7 @@ struct Edge {
     lateness: Histogram,
 }
 
-/// What happened outside the engine.
+/// Counts of events outside the engine, by direction.
 #[derive(Debug, Default)]
 pub(crate) struct Book([Edge; 2]);
 
@@ -60,7 +60,7 @@ impl Book {
     }
 }
 
-/// Where a port says what became of deliveries.
+/// Sink to which a port reports the result of each delivery.
 pub(crate) struct Outlet<'a> {
     clock: &'a Clock,
     engine: &'a mut Engine,
@@ -90,13 +90,13 @@ impl Outlet<'_> {
     }
 }
 
-/// What a thread is asked.
+/// Request to a link's thread.
 pub(crate) enum Command {
-    /// How things stand.
+    /// Asks for a snapshot of the totals.
     Totals(Sender<Snapshot>),
 }
 
-/// How things stand, as far as the thread knows.
+/// Totals as far as the link's thread knows, and the kernel's numbers of its sockets.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) totals: Totals,
@@ -111,7 +111,7 @@ pub(crate) struct Driver<P> {
     pub(crate) bell: Bell,
     /// Its end stops the link.
     pub(crate) commands: Receiver<Command>,
-    /// Whether the thread has a real-time priority.
+    /// True if the thread has a real-time priority.
     pub(crate) realtime: bool,
 }
 

@@ -22,18 +22,19 @@ pub(crate) const fn place(direction: Direction) -> usize {
 /// A packet that came out of the link.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Which way it went: up from the clients to the target, or from the near end of a pair of
-    /// devices to the far one; down is the way back.
+    /// Direction of the packet: up from the clients to the target, or from the near end of a
+    /// pair of devices to the far one; down is the way back.
     pub direction: Direction,
-    /// When the link let it go: the event's own time, also if the engine was polled late.
+    /// Time at which the packet left the link: the event's own time, also if the engine was polled
+    /// late.
     pub at: Time,
-    /// What it was pushed with.
+    /// Tag with which the packet was pushed.
     pub tag: u32,
     /// The packet.
     pub packet: Box<Packet>,
 }
 
-/// What a packet on its way occupies beside its payload, in bytes.
+/// Memory that a packet on its way occupies beside its payload, in bytes.
 const PACKET_COST: u64 = 256;
 /// Packets kept for use again.
 const MAX_SPARE: usize = 4_096;
@@ -190,7 +191,7 @@ impl Engine {
         Some(at)
     }
 
-    /// When something happens next: poll then. `None` while no packet is on its way.
+    /// Time of the next event: poll then. `None` while no packet is on its way.
     pub fn next_event(&self) -> Option<Time> {
         self.networks.iter().filter_map(Network::next_event).min()
     }
@@ -218,7 +219,7 @@ impl Engine {
         }
     }
 
-    /// What went through a direction so far: all that was pushed and found memory, by its fate.
+    /// Counters of a direction so far: all that was pushed and found memory, by its fate.
     pub fn tally(&self, direction: Direction) -> Counters {
         let way = &self.ways[place(direction)];
         let network = &self.networks[way.network];
@@ -233,13 +234,13 @@ impl Engine {
         self.ways[place(direction)].refused
     }
 
-    /// What waits in or is being served by the link of a direction: packets, bytes.
+    /// Packets and bytes that wait in the link of a direction or are being served by it.
     pub fn in_link(&self, direction: Direction) -> (u64, u64) {
         let way = &self.ways[place(direction)];
         self.networks[way.network].node_counters(way.link.0, way.link.1).held
     }
 
-    /// What the link of a direction measured until `now`.
+    /// Statistics of the link of a direction until `now`.
     ///
     /// # Panics
     /// Never: the node asked is a link.

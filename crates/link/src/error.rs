@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use airlane_base::InputError;
 
-/// Why a link could not start or go on.
+/// Error of a link that could not start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// Something in the request is wrong.
@@ -16,23 +16,23 @@ pub enum LinkError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// A device or a namespace cannot be made or entered.
     #[error("cannot {what}: {source}; {}", device_advice(source))]
     Device {
-        /// What was tried.
+        /// Action that failed.
         what: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The system refused something that a link needs while it runs.
     #[error("the link stopped: cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// Action that failed.
         what: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The link's thread ended without a word: a fault of Airlane.
@@ -52,7 +52,7 @@ impl LinkError {
         move |source| Self::Device { what, source: source.into() }
     }
 
-    /// Whether the user can correct it: bad input, an address that is taken, a
+    /// True if the user can correct the error: bad input, an address that is taken, a
     /// missing permission.
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Input(_) | Self::Listen { .. } | Self::Device { .. })

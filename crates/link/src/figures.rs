@@ -8,7 +8,7 @@ use airlane_net::Direction;
 
 use crate::totals::{ClientTotals, Drops, Reason, Totals, WayTotals};
 
-/// What one direction did in an interval.
+/// Metrics of one direction in an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WayFigures {
     /// IP bits per second that arrived at the link.
@@ -27,12 +27,12 @@ pub struct WayFigures {
     pub queue_delay_p95: Duration,
     /// Time-weighted mean of the IP bytes waiting.
     pub queue_bytes: f64,
-    /// What was dropped.
+    /// Dropped packets, by reason.
     pub dropped: Drops,
     /// Packets that the machine dropped before the link could read them.
     pub missed: u64,
-    /// How much later than due packets were handed to the machine: median, 99th percentile,
-    /// greatest, each within 1/32.
+    /// Delay between the time at which packets were due and the time at which they were
+    /// handed to the machine: median, 99th percentile, greatest, each within 1/32.
     pub lateness: [Duration; 3],
 }
 
@@ -56,7 +56,7 @@ impl WayFigures {
     }
 }
 
-/// What a link did in an interval.
+/// Metrics of a link in an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// Length of the interval.
@@ -69,12 +69,12 @@ pub struct Figures {
     pub clients: ClientTotals,
     /// Share of a core that the link's thread used.
     pub cpu: f64,
-    /// Whether the link's thread runs with a real-time priority.
+    /// True if the link's thread runs with a real-time priority.
     pub realtime: bool,
 }
 
 impl Totals {
-    /// What happened after `earlier`, totals of the same link.
+    /// Metrics of the time since `earlier`, totals of the same link.
     pub fn since(&self, earlier: &Self) -> Figures {
         let span = self.at - earlier.at;
         Figures {

@@ -25,7 +25,7 @@ use crate::tun::{Namespaces, Pair, TunSpec};
 use crate::udp::{Forwarder, UdpSpec};
 use crate::wake::Bell;
 
-/// What a link is between.
+/// Endpoints of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mode {
     /// Clients that send UDP to it, and a target. Needs no privileges.
@@ -38,9 +38,9 @@ pub enum Mode {
 /// Configuration of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// What it does to packets.
+    /// Model of the link: its effect on packets.
     pub link: LinkSpec,
-    /// What it is between.
+    /// Endpoints of the link.
     pub mode: Mode,
     /// The real-time priority (1 to 99, SCHED_FIFO) that its thread is to have if the system
     /// permits; [`Totals::realtime`] says whether it did.
@@ -138,7 +138,7 @@ impl Link {
         self.clock
     }
 
-    /// What the link counted so far.
+    /// Totals of the link so far.
     ///
     /// # Errors
     /// Why it ended, if it did.

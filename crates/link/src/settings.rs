@@ -67,7 +67,8 @@ fn queue_rtt(up: &airlane_scenario::Way, down: &airlane_scenario::Way) -> Durati
     }
 }
 
-/// What a way carries, and from where in it on; errors are about keys of `table`.
+/// Rate of the link in a direction, and the offset at which its trace begins; errors are about keys
+/// of `table`.
 fn supply(
     capacity: &Capacity,
     direction: Direction,

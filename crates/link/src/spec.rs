@@ -51,7 +51,7 @@ pub struct LinkSpec {
     pub down: Way,
     /// Both directions take turns on the capacity of `down`; that of `up` counts for nothing.
     pub half_duplex: bool,
-    /// What everything random is drawn from.
+    /// Seed of all random draws.
     pub seed: Seed,
     /// Most that packets on the way may occupy in each direction, in bytes of memory: more are
     /// dropped for [`Reason::Memory`](crate::Reason::Memory).

@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::{DropReason, Histogram, Time};
 use airlane_net::{Direction, LinkStats};
 
-/// Why a packet that the link took did not come out.
+/// Reason for which a packet that the link took did not come out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
     /// One of the laboratory's: queue full, chosen by its discipline, lost on the way; also
@@ -19,7 +19,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// How many there are.
+    /// Number of reasons.
     pub const COUNT: usize = DropReason::ALL.len() + 2;
 
     /// All reasons, in the order of their indices.
@@ -67,7 +67,7 @@ impl Drops {
         *entry = (entry.0 + packets, entry.1 + bytes);
     }
 
-    /// What was dropped after `earlier`.
+    /// Packets dropped after `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut later = *self;
         for (entry, old) in later.0.iter_mut().zip(&earlier.0) {
@@ -77,7 +77,7 @@ impl Drops {
     }
 }
 
-/// What went through one direction since the start. At any time
+/// Totals of one direction since the start. At any time
 /// `received == delivered + dropped + held`, in packets and in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WayTotals {
@@ -85,7 +85,7 @@ pub struct WayTotals {
     pub received: (u64, u64),
     /// Packets and IP bytes that were sent on.
     pub delivered: (u64, u64),
-    /// What was dropped.
+    /// Dropped packets, by reason.
     pub dropped: Drops,
     /// Packets and IP bytes on the way.
     pub held: (u64, u64),
@@ -94,9 +94,10 @@ pub struct WayTotals {
     /// Packets that the machine dropped before the link could read them, because it was late or
     /// the buffer of a socket or device full: not part of `received`.
     pub missed: u64,
-    /// What the link itself measured: utilisation, queue, sojourn.
+    /// Measurements of the link itself: utilisation, queue, sojourn.
     pub link: LinkStats,
-    /// How much later than due packets were handed to the machine.
+    /// Delays between the time at which packets were due and the time at which they were handed to
+    /// the machine.
     pub lateness: Histogram,
 }
 
@@ -113,7 +114,7 @@ pub struct ClientTotals {
     pub expired: u64,
 }
 
-/// What a link counted since its start. The difference of two is an interval:
+/// Totals of a link since its start. The difference of two is an interval:
 /// [`Figures`](crate::Figures).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Totals {
@@ -127,7 +128,7 @@ pub struct Totals {
     pub clients: ClientTotals,
     /// Processor time that the link's thread has used.
     pub cpu: Duration,
-    /// Whether the link's thread runs with a real-time priority.
+    /// True if the link's thread runs with a real-time priority.
     pub realtime: bool,
 }
 

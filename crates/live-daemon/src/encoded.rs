@@ -29,7 +29,7 @@ pub(super) struct EncodedFrames {
     skipped: Arc<AtomicU64>,
 }
 
-/// What the frames for one viewer are made of.
+/// Source and encoder of the frames for one viewer.
 pub(super) struct Encoding {
     pub(super) header: Header,
     pub(super) marks: LayerMarks,

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 /// Bytes of a pipe that are read at once.
 const BUFFER: usize = 64 << 10;
 
-/// Where raw video comes from.
+/// Source of raw video.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadFrom {
     /// The standard input.
@@ -66,7 +66,8 @@ impl VideoInput {
         }
     }
 
-    /// What a reader gives, as a pipe would, or a file if it `is_recorded`. `name` is for messages.
+    /// Video from a reader, as from a pipe, or as from a file if it `is_recorded`. `name` is for
+    /// messages.
     ///
     /// # Errors
     /// If it is no raw video that can be encoded.
@@ -124,7 +125,7 @@ impl VideoInput {
         Ok(Self { name, header, is_recorded, pictures })
     }
 
-    /// What its pictures are.
+    /// Header of the video: the format of its pictures.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -150,14 +151,14 @@ fn pass_on(
     }
 }
 
-/// Whether it is a file that is there at once.
+/// True for a file that is there at once.
 #[cfg(unix)]
 fn is_file(of: &impl std::os::fd::AsFd) -> bool {
     let own = of.as_fd().try_clone_to_owned();
     own.and_then(|own| File::from(own).metadata()).is_ok_and(|data| data.is_file())
 }
 
-/// Whether it is a file that is there at once: taken to be none.
+/// True for a file that is there at once: on this system never.
 #[cfg(not(unix))]
 fn is_file<T>(_: &T) -> bool {
     false

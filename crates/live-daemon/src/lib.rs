@@ -52,7 +52,7 @@ const VIOLATION: u32 = 2;
 /// the sender cannot go on.
 const FAILED: u32 = 3;
 
-/// What connections that set paths up are.
+/// Configuration of the connections that set paths up.
 fn transport(tls: Tls) -> TransportConfig {
     TransportConfig {
         alpn: vec![ALPN.to_vec()],
@@ -68,7 +68,8 @@ fn transport(tls: Tls) -> TransportConfig {
     }
 }
 
-/// What paths are: BBR, which fills a path and lets the network drop what it does not carry.
+/// Configuration of paths: BBR, which fills a path and lets the network drop what it does not
+/// carry.
 fn path(keep_alive_interval: Option<Duration>) -> PathConfig {
     PathConfig {
         payload_bytes: PAYLOAD_BYTES,

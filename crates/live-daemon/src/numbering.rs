@@ -28,7 +28,7 @@ impl Numbering {
         Self { gop, frame_time, offset: 0, newest: None, restarts: false }
     }
 
-    /// What comes from now on is of another session.
+    /// Begins another session: what comes from now on is of it.
     pub(super) fn restart(&mut self) {
         self.restarts = true;
     }

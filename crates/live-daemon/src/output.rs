@@ -42,7 +42,7 @@ pub(super) struct Writing {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// What became of a piece.
+/// Result of handing over a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     /// It is written in its turn.
@@ -94,7 +94,7 @@ impl Writing {
 pub(super) struct Times {
     to: BufWriter<File>,
     path: PathBuf,
-    /// What our clock shows when the runtime's shows 0.
+    /// Time that our clock shows when the runtime's shows 0.
     clock: Duration,
 }
 

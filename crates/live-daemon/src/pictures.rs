@@ -12,7 +12,8 @@ use super::input::VideoInput;
 /// By how much a pipe may be faster than its frame rate says: cameras' clocks are off by less, while a
 /// program that does not keep time would play the whole film in a moment.
 const FASTER: f64 = 1.05;
-/// How long a pipe may have stood still for all that has come meanwhile to be read at once.
+/// Maximum time that a pipe may have stood still for all that has come meanwhile to be read at
+/// once.
 const BURST: Duration = Duration::from_secs(1);
 /// So many pictures in a row that had to wait are no chance.
 const HURRIED: u32 = 150;
@@ -24,11 +25,11 @@ pub(super) struct Picture {
     pub(super) number: u64,
     /// Planar 4:2:0, 8 bits.
     pub(super) bytes: Arc<Vec<u8>>,
-    /// When all of it had come.
+    /// Time at which all of the picture had come.
     pub(super) came: Time,
 }
 
-/// What there is of a source.
+/// Latest picture of a source, and its end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latest {
     /// The latest picture.
@@ -85,7 +86,7 @@ pub(super) async fn keep_latest(
     latest.send_modify(|latest| latest.ended = Some(ended));
 }
 
-/// When the next picture may be taken.
+/// Pacer of pictures: the time at which the next may be taken.
 #[derive(Debug)]
 struct Pace {
     step: Duration,

@@ -76,7 +76,7 @@ impl Recorder {
         Ok(out)
     }
 
-    /// What was to be written last was not: frames that need it are left out.
+    /// Notes that the latest frame was not written: frames that need it are left out.
     pub(super) fn lost(&mut self) {
         self.before = 0;
     }

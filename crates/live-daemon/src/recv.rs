@@ -138,7 +138,7 @@ pub async fn recv_on(
     Ok(Report { lost, ..watched.report(now, silent) })
 }
 
-/// What is made of what comes.
+/// Receiver of what comes: it numbers, measures and keeps it.
 struct View {
     watched: Watched,
     numbering: Numbering,
@@ -164,7 +164,7 @@ impl View {
     }
 }
 
-/// How a session went on.
+/// Continuation of a session: its end, or another one.
 enum Next {
     /// It ended.
     End(Ending),
@@ -172,12 +172,12 @@ enum Next {
     Session(Box<Opened>),
 }
 
-/// How watching ended.
+/// End of watching.
 #[derive(Debug, Default)]
 struct Ending {
-    /// Why the sender counts as lost, if it does.
+    /// Reason for which the sender counts as lost, if it does.
     lost: Option<String>,
-    /// How long it had been silent.
+    /// Time for which the sender had been silent.
     silent: Duration,
 }
 
@@ -282,7 +282,7 @@ impl<'a> Attempts<'a> {
     }
 }
 
-/// What of a stream is written.
+/// Files in which a stream is kept.
 struct Kept {
     pictures: Option<(Recorder, Writing)>,
     times: Option<Times>,

@@ -44,23 +44,23 @@ fn limiter_for(viewers: usize) -> Arc<ConnectionLimiter> {
     ConnectionLimiter::new(viewers.saturating_add(SILENT), of_one)
 }
 
-/// What is sent.
+/// Video to send.
 #[derive(Debug)]
 pub enum SentVideo {
     /// A clip, over and over.
     Clip {
         /// Its table.
         clip: Arc<LayeredVideo>,
-        /// Where its bytes come from.
+        /// Source of its bytes.
         source: Source,
-        /// Which of its encodings.
+        /// Encoding of the clip.
         video: Video,
     },
     /// Raw video, encoded for each viewer as it comes.
     Live {
-        /// Where it comes from.
+        /// Input of raw video.
         input: VideoInput,
-        /// What encodes it.
+        /// Factory of its encoders.
         encoders: Arc<dyn EncoderFactory>,
     },
 }
@@ -68,21 +68,21 @@ pub enum SentVideo {
 /// Configuration of a sender.
 #[derive(Debug)]
 pub struct SenderConfig {
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// What is sent.
+    /// Video to send.
     pub video: SentVideo,
-    /// What layers are marked with.
+    /// Marks of the layers.
     pub marks: LayerMarks,
     /// A certificate and its key, PEM; `None`: one for development, kept in `data_folder`.
     pub identity: Option<CertificateFiles>,
-    /// Where a certificate for development is kept; `None`: nowhere.
+    /// Folder in which a certificate for development is kept; `None`: it is not kept.
     pub data_folder: Option<PathBuf>,
     /// Viewers at a time at most. Of a live source each has an encoder.
     pub viewers: usize,
 }
 
-/// What a sender has done so far.
+/// Counts of a sender so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendStatus {
     /// Viewers now.
@@ -103,7 +103,7 @@ pub struct Sender {
     endpoint: Arc<Endpoint>,
     counts: Arc<Counts>,
     development: Option<Development>,
-    /// What there is of a live source, and room for its encoders.
+    /// Latest picture of a live source, and permits for its encoders.
     live: Option<(watch::Receiver<Latest>, Arc<Semaphore>)>,
     max_viewers: usize,
 }
@@ -192,7 +192,7 @@ impl Sender {
         Ok(Self { endpoint, counts, development, live, max_viewers: viewers })
     }
 
-    /// Where it listens.
+    /// Address on which the sender listens.
     pub fn address(&self) -> SocketAddr {
         self.endpoint.local_addr()
     }
@@ -202,7 +202,7 @@ impl Sender {
         self.development.as_ref()
     }
 
-    /// What it has done so far.
+    /// Counts of the sender so far.
     pub fn status(&self) -> SendStatus {
         let free = self.live.as_ref().map(|(_, room)| room.available_permits());
         SendStatus {

@@ -20,15 +20,15 @@ use super::pictures::Latest;
 use super::{ENDED, FAILED, IDLE, TURNED_AWAY, VIOLATION, path};
 use airlane_host::RateLimitedLog;
 
-/// How long a viewer that has shaken hands may take to ask for the video.
+/// Maximum time from a viewer's handshake to its request for the video.
 const FIRST_WORD: Duration = Duration::from_secs(5);
-/// How often it is looked whether a viewer still takes what it gets.
+/// Interval of the checks whether a viewer still takes what it gets.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long a viewer has for what waits for it when a source has ended, and how often that is looked at.
+/// Time that a viewer has for what waits for it when a source has ended, and the interval of the checks.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// What was done for all viewers.
+/// Counts over all viewers.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// Viewers now.
@@ -41,7 +41,7 @@ pub(super) struct Counts {
     pub(super) skipped: Arc<AtomicU64>,
 }
 
-/// What is served, ready for viewers.
+/// Served video, ready for viewers.
 #[derive(Clone)]
 pub(super) enum Served {
     Clip {
@@ -57,7 +57,7 @@ pub(super) enum Served {
     },
 }
 
-/// What every viewer gets.
+/// Configuration and counts that all viewers share.
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) video: Served,
@@ -187,7 +187,7 @@ impl Serving {
     }
 }
 
-/// How sending to a viewer ended.
+/// Reason for which sending to a viewer ended.
 enum Ended {
     /// It left.
     Left,

@@ -24,7 +24,7 @@ impl Silence {
         Self { heard_at: now, looked_at: now, lasts: Duration::ZERO }
     }
 
-    /// How long it has been silent at `now`, if it was heard last at `heard_at`.
+    /// Duration of the silence at `now`, if the peer was heard last at `heard_at`.
     pub(super) fn look(&mut self, now: Time, heard_at: Time) -> Duration {
         let step = now.since(self.looked_at).min(MAX_STEP);
         self.looked_at = now;

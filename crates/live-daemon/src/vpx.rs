@@ -15,7 +15,8 @@ use tokio::sync::oneshot;
 
 use super::encoder::{EncoderFactory, EncoderPermit, LayerEncoder};
 
-/// How little time an encoder takes, as libvpx has it: what `airlane pack --speed fast` asks for.
+/// Speed of an encoder, in libvpx's numbers (higher is faster): what `airlane pack --speed fast`
+/// asks for.
 const SPEED: u32 = 8;
 /// That of an encoder that is late. It takes 0.65 to 0.82 of the time, and costs up to 1.1 dB.
 const FAST_SPEED: u32 = 9;
@@ -159,12 +160,12 @@ impl VpxEncoder {
 struct Encoding {
     encoder: Encoder,
     kbps: u32,
-    /// When its first picture is shown.
+    /// Time at which its first picture is shown, in frame times.
     first: u32,
 }
 
 impl Encoding {
-    /// Whether it follows soon enough if its rate becomes `kbps`.
+    /// True if the encoder follows soon enough if its rate becomes `kbps`.
     fn follows(&self, kbps: u32) -> bool {
         f64::from(kbps) >= FOLLOWED * f64::from(self.kbps)
     }

@@ -15,7 +15,7 @@ const MAX_KEPT: usize = 1 << 22;
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     number: u32,
-    /// How many layers could be shown.
+    /// Number of layers that could be shown.
     layers: u8,
     /// From its handing over by the sender's clock to the last byte of the best of it by ours, ns: the
     /// clocks begin at different times, so that only differences of these mean something.
@@ -33,7 +33,7 @@ pub struct Second {
     pub top_share: f64,
     /// Bits of layers that came.
     pub bps: f64,
-    /// How much longer the slowest frame took than the fastest of all so far, ms.
+    /// Difference between the slowest frame's time and the fastest one's of all so far, ms.
     pub slowest_ms: f64,
 }
 
@@ -51,11 +51,11 @@ pub struct Report {
     pub by_layer: Vec<u64>,
     /// Bits per second of layers that came.
     pub bps: f64,
-    /// How much longer frames took than the fastest, ms: median and 99th percentile.
+    /// Difference between frames' times and the fastest one's, ms: median and 99th percentile.
     pub latency_p50_ms: f64,
     /// The same, 99th percentile.
     pub latency_p99_ms: f64,
-    /// Why the sender counts as lost, if it does.
+    /// Reason for which the sender counts as lost, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
 }
@@ -73,7 +73,7 @@ pub(super) struct Watched {
     last: Mark,
 }
 
-/// Where a second began.
+/// Beginning of a second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
     frames: usize,

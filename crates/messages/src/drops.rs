@@ -11,7 +11,7 @@ pub(crate) type DroppedHere = (Header, Reason);
 /// Messages that were dropped on purpose.
 #[derive(Debug, Default)]
 pub(crate) struct Drops {
-    /// When a packet was last, here or on the way.
+    /// Time at which a packet was last dropped on purpose, here or on the way.
     pub(crate) last: Option<Time>,
     /// The message of which was told last.
     told: Option<(u16, u32)>,

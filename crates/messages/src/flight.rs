@@ -54,7 +54,7 @@ impl SentPacket {
     }
 }
 
-/// Why a packet is missing.
+/// Reason for which a packet is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// A queue dropped it on purpose, as far as can be told.
@@ -72,7 +72,7 @@ pub(crate) struct Flight {
     newest_acked: Option<u64>,
     /// The message of the gap that is being told, and whether it counts as dropped on purpose.
     gap: Option<((u16, u32), bool)>,
-    /// When the oldest packet in flight counts as lost, if nothing else happens.
+    /// Time at which the oldest packet in flight counts as lost, if nothing else happens.
     loss_at: Option<Time>,
     last_sent: Option<Time>,
 }
@@ -93,7 +93,7 @@ impl Flight {
         self.loss_at
     }
 
-    /// When the newest packet left, while any is in flight.
+    /// Time at which the newest packet left, while any is in flight.
     pub(crate) fn last_sent(&self) -> Option<Time> {
         self.last_sent.filter(|_| !self.packets.is_empty())
     }
@@ -164,7 +164,7 @@ impl Flight {
         }
     }
 
-    /// Why a packet is missing, which is the oldest in flight.
+    /// Reason for which a packet is missing, which is the oldest in flight.
     fn fate(&mut self, packet: &SentPacket) -> Fate {
         let key = packet.key();
         let goes_on = self.gap.filter(|(message, _)| *message == key).map(|(_, intended)| intended);

@@ -15,7 +15,7 @@ const IV_BYTES: usize = 12;
 /// The tag of the laboratory's cipher, which protects nothing.
 const NO_SEAL: [u8; TAG_BYTES] = *b"airlane-no-seal!";
 
-/// What the keys of one direction come from: of the exporter of the QUIC connection.
+/// Secret from which the keys of one direction are derived: of the exporter of the QUIC connection.
 #[derive(Clone)]
 pub struct Secret(pub [u8; SECRET_BYTES]);
 
@@ -25,7 +25,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How packets are protected.
+/// Protection of packets.
 #[derive(Clone, Debug)]
 pub enum Protection {
     /// AES-128-GCM with keys from these secrets: of what is sent, and of what comes.

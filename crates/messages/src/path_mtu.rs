@@ -22,7 +22,7 @@ const MISSING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Probe timeouts in a row after which packets are as small as at the beginning.
 const MAX_TIMEOUTS: u32 = 3;
 
-/// What is known of the path.
+/// State of the search for the path's MTU.
 #[derive(Debug)]
 pub(crate) struct PathMtu {
     /// A size that every path carries (`BASE_PLPMTU`).
@@ -35,7 +35,7 @@ pub(crate) struct PathMtu {
     probe: Option<Probe>,
     /// Probes lost of the size that is tried now.
     lost_probes: u32,
-    /// When the next search begins; `None` during one.
+    /// Time of the next search; `None` during one.
     search_at: Option<Time>,
     missing: Option<Missing>,
 }
@@ -76,7 +76,7 @@ impl PathMtu {
         self.current
     }
 
-    /// Whether packets of this size may vanish where smaller ones pass.
+    /// True if packets of this size may vanish where smaller ones pass.
     fn is_large(&self, bytes: u16) -> bool {
         bytes > self.base
     }

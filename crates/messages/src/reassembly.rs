@@ -6,7 +6,7 @@ use airlane_base::Time;
 use airlane_octopus::Header;
 use bytes::Bytes;
 
-/// What a receiver holds at most.
+/// Limits of what a receiver holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveLimits {
     /// Messages that are not whole.
@@ -29,11 +29,11 @@ pub struct Delivered {
     pub stream: u16,
     /// Its number in the stream.
     pub message: u32,
-    /// What was sent.
+    /// Data of the message.
     pub data: Bytes,
-    /// When its first packet came.
+    /// Time at which its first packet arrived.
     pub first_at: Time,
-    /// When it was whole.
+    /// Time at which it was complete.
     pub at: Time,
 }
 

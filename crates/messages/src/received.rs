@@ -18,11 +18,11 @@ pub(crate) struct ReceivedPackets {
     ranges: VecDeque<(u64, u64)>,
     /// Numbers below are refused: what was forgotten may have held them.
     floor: u64,
-    /// When the newest came.
+    /// Time at which the newest packet arrived.
     newest_at: Time,
     /// Packets with data since the last acknowledgement.
     unacknowledged: u32,
-    /// When the acknowledgement must leave.
+    /// Time by which the acknowledgement must leave.
     due: Option<Time>,
 }
 
@@ -32,7 +32,7 @@ impl ReceivedPackets {
         self.ranges.back().map_or(0, |&(_, last)| last.saturating_add(1))
     }
 
-    /// Whether a packet of this number has come, or may have.
+    /// True if a packet of this number has arrived, or may have.
     pub(crate) fn has(&self, pn: u64) -> bool {
         let after = self.ranges.partition_point(|&(first, _)| first <= pn);
         pn < self.floor || after.checked_sub(1).is_some_and(|i| pn <= self.ranges[i].1)
@@ -75,7 +75,7 @@ impl ReceivedPackets {
         }
     }
 
-    /// When an acknowledgement must leave.
+    /// Time by which an acknowledgement must leave.
     pub(crate) fn due(&self) -> Option<Time> {
         self.due
     }

@@ -152,7 +152,7 @@ impl Route {
         Some((candidate.address, RouteFrame::Challenge(candidate.data)))
     }
 
-    /// When [`poll`](Self::poll) has something to do, for packets of `bytes`.
+    /// Time at which [`poll`](Self::poll) has something to do, for packets of `bytes`.
     pub(crate) fn deadline(&self, bytes: u64) -> Option<Time> {
         let candidate = self.candidate.as_ref()?;
         let challenge_at = candidate.allows(bytes).then_some(candidate.challenge_at);

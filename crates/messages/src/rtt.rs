@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long an acknowledgement may wait for another packet.
+/// Maximum time that an acknowledgement waits for another packet.
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 /// The least that timers count with (`kGranularity`).
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -44,14 +44,14 @@ impl RttEstimate {
         self.known.map_or(INITIAL, |known| known.smoothed)
     }
 
-    /// How much later than an acknowledged one a packet may be before it counts as lost (section
-    /// 6.1.2).
+    /// Time by which a packet may be later than an acknowledged one before it counts as lost
+    /// (section 6.1.2).
     pub fn loss_delay(&self) -> Duration {
         let latest = self.known.map_or(INITIAL, |known| known.latest);
         (9 * self.smoothed().max(latest) / 8).max(GRANULARITY)
     }
 
-    /// How long an acknowledgement may take before a probe is sent (section 6.2.1).
+    /// Time that an acknowledgement may take before a probe is sent (section 6.2.1).
     pub fn probe_timeout(&self) -> Duration {
         let variation = self.known.map_or(INITIAL / 2, |known| known.variation);
         self.smoothed() + (4 * variation).max(GRANULARITY) + MAX_ACK_DELAY

@@ -7,9 +7,9 @@ use crate::wire::CONTROL_STREAM;
 /// Options of a session that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendOptions {
-    /// What waits at most until window and pacer let it leave.
+    /// Capacity of the buffer for what waits until window and pacer let it leave.
     pub buffer: Capacity,
-    /// How the buffer drops messages. A session has all its streams in it.
+    /// Options by which the buffer drops messages. A session has all its streams in it.
     pub dropping: Options,
 }
 
@@ -23,7 +23,7 @@ impl Default for SendOptions {
     }
 }
 
-/// What is wrong with a message.
+/// Error of a message that cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The stream is the protocol's own.

@@ -21,7 +21,7 @@ use crate::wire::{Ack, CONTROL_STREAM, MAX_FRAGMENTS, OVERHEAD_BYTES};
 
 /// Probes are at most so far apart.
 const MAX_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How far back the buffer looks for the rate at which it is served. An encoder chooses bitrates for a
+/// Time over which the buffer measures the rate at which it is served. An encoder chooses bitrates for a
 /// group of pictures by the target at its beginning: if a dip of some percent dropped the top layer of one
 /// frame, that of all others of the group would be of no use.
 const RECENT: Duration = Duration::from_millis(500);
@@ -55,7 +55,7 @@ pub(crate) struct Sender {
     probes: bool,
     /// A packet without a fragment asks what has arrived.
     ping: bool,
-    /// When the pacer lets the next packet leave.
+    /// Time at which the pacer lets the next packet leave.
     paced: Option<Time>,
     dropped_packets: u64,
     /// Rates of the last [`RECENT`], falling: the first is the highest.
@@ -276,13 +276,13 @@ impl Sender {
         Some((next, self.take_pn(random)))
     }
 
-    /// Whether a probe is to be a packet without a fragment: where nothing waits, and once a probe was not
+    /// True if a probe is to be a packet without a fragment: where nothing waits, and once a probe was not
     /// answered, as a queue that drops the rest of a message drops each fragment of it that asks.
     fn is_ping_wanted(&self) -> bool {
         self.buffer.is_empty() || self.timeouts > 1
     }
 
-    /// Whether a packet without a fragment is to leave, which is then sent with [`Self::sent`].
+    /// True if a packet without a fragment is to leave, which is then sent with [`Self::sent`].
     pub(crate) fn take_ping(&mut self) -> bool {
         let ping = std::mem::take(&mut self.ping) && self.is_ping_wanted();
         self.probes &= !ping;
@@ -438,8 +438,8 @@ impl Sender {
         }
     }
 
-    /// When a probe is due. While one may leave, or nobody has answered for long and nothing waits, no
-    /// further one is.
+    /// Time at which a probe is due. While one may leave, or nobody has answered for long and nothing
+    /// waits, no further one is.
     fn probe_at(&self) -> Option<Time> {
         if self.probes || self.timeouts >= MAX_PINGS && self.buffer.is_empty() {
             return None;
@@ -449,7 +449,7 @@ impl Sender {
         Some(last + timeout.min(MAX_PROBE_TIMEOUT.max(self.rtt.probe_timeout())))
     }
 
-    /// When [`time_out`](Self::time_out) is due.
+    /// Time at which [`time_out`](Self::time_out) is due.
     pub(crate) fn deadline(&self) -> Option<Time> {
         [self.flight.loss_at(), self.probe_at(), self.paced].into_iter().flatten().min()
     }

@@ -32,7 +32,7 @@ const MAX_FORGERIES: u64 = 1 << 52;
 /// Events that wait for the application at most; more are not kept.
 const MAX_EVENTS: usize = 4096;
 
-/// What a session is.
+/// Configuration of a session.
 #[derive(Debug)]
 pub struct Config {
     /// UDP payload of a full packet, bytes, which is taken to pass every path.
@@ -40,25 +40,26 @@ pub struct Config {
     /// Probes find out whether the path takes more, up to so many bytes (RFC 8899). `None`: full
     /// packets keep their size.
     pub max_payload_bytes: Option<u16>,
-    /// How many packets may leave, and when. Each path of the session has a controller of its own.
+    /// Congestion controller: it decides how many packets may leave, and when. Each path of the
+    /// session has a controller of its own.
     pub controller: ControllerConfig,
     /// For controllers that draw.
     pub seed: Seed,
     /// This end's own, which the peer must not know: data of challenges and the numbers of packets
     /// that are left out come from it.
     pub random_secret: [u8; RANDOM_SECRET_BYTES],
-    /// Where the peer is: an address that is validated.
+    /// Address of the peer, which is validated.
     pub remote: SocketAddr,
     /// The peer may move: its packets go to where it has answered a challenge.
     pub follows: bool,
     /// Silence of the peer after which a ping leaves, and from one such ping to the next; `None`: none
     /// does. A NAT or a relay in between, or the peer, so learns where this end is.
     pub keep_alive_interval: Option<Duration>,
-    /// How it sends.
+    /// Options for sending.
     pub send: SendOptions,
-    /// What it holds of what comes.
+    /// Limits of what the session holds of incoming messages.
     pub receive: ReceiveLimits,
-    /// How packets are protected.
+    /// Protection of packets.
     pub protection: Protection,
     /// Its numbers.
     pub ids: Ids,
@@ -66,7 +67,7 @@ pub struct Config {
     pub key_packets: Option<u64>,
 }
 
-/// What happened.
+/// Event of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A message has come.
@@ -77,12 +78,12 @@ pub enum Event {
         stream: u16,
         /// Its number.
         message: u32,
-        /// Why.
+        /// Reason of the drop.
         reason: Reason,
     },
 }
 
-/// Why a datagram was refused.
+/// Error of a datagram that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// It is none of this session's.
@@ -141,7 +142,7 @@ pub struct Session {
     random: UnpredictableNumbers,
     ids: Ids,
     keep_alive: Option<KeepAlive>,
-    /// When a datagram of the peer came last; at first when the session began.
+    /// Time at which the peer's latest datagram arrived; at first the beginning of the session.
     heard_at: Time,
     ended: bool,
     control_packets: u32,
@@ -369,8 +370,8 @@ impl Session {
         Some(())
     }
 
-    /// When [`time_out`](Self::time_out) and [`poll_transmit`](Self::poll_transmit) are to be called,
-    /// if nothing else happens before.
+    /// Time at which [`time_out`](Self::time_out) and [`poll_transmit`](Self::poll_transmit) are to
+    /// be called, if nothing else happens before.
     pub fn deadline(&self) -> Option<Time> {
         if self.ended {
             return None;
@@ -388,17 +389,17 @@ impl Session {
         }
     }
 
-    /// Whether the peer has acknowledged a packet that was never sent: nothing more comes or goes.
+    /// True if the peer has acknowledged a packet that was never sent: nothing more comes or goes.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Where the peer is: the address that was validated last.
+    /// Address of the peer: the one that was validated last.
     pub fn remote(&self) -> SocketAddr {
         self.route.active()
     }
 
-    /// When a datagram of the peer came last; at first when the session began.
+    /// Time at which the peer's latest datagram arrived; at first the beginning of the session.
     pub fn heard_at(&self) -> Time {
         self.heard_at
     }
@@ -408,12 +409,12 @@ impl Session {
         self.sender.payload_bytes()
     }
 
-    /// Whether there are events.
+    /// True if there are events.
     pub fn has_event(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// What happened next.
+    /// Next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -461,7 +462,8 @@ impl Session {
         self.sender.controller()
     }
 
-    /// What was sent up to `now`, as the sending side counts it: what queues dropped counts as lost.
+    /// Counts of what was sent up to `now`, as the sending side counts it: what queues dropped
+    /// counts as lost.
     pub fn sent(&self, now: Time) -> airlane_congestion::Counts {
         self.sender.send_state().total(now)
     }

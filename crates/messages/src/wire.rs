@@ -36,10 +36,10 @@ pub(crate) const ROUTE_PACKET_BYTES: usize = CLEAR_BYTES + 9 + TAG_BYTES;
 /// Bytes of a packet with a probe besides its padding.
 pub(crate) const PROBE_OVERHEAD_BYTES: usize = CLEAR_BYTES + 1 + TAG_BYTES;
 
-/// What is in clear.
+/// Part of a packet in clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clear {
-    /// What queues in the network read.
+    /// Header that queues in the network read.
     pub header: Header,
     /// The receiver's number of the session.
     pub session: u32,
@@ -87,12 +87,12 @@ pub(crate) fn expand(low: u32, expected: u64) -> u64 {
     }
 }
 
-/// What is sealed.
+/// Encrypted contents of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
     /// A fragment of the message that the header names.
     Data { fragment: u16, bytes: &'a [u8] },
-    /// What has arrived.
+    /// Packets that have arrived.
     Ack(Ack),
     /// Nothing: it asks for an acknowledgement.
     Ping,
@@ -104,10 +104,10 @@ pub(crate) enum Frame<'a> {
     MtuProbe { padding: usize },
 }
 
-/// What has arrived, and when.
+/// Acknowledgement: the packets that have arrived, and the delay of its newest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ack {
-    /// How long the newest packet waited for this, in microseconds.
+    /// Time that the newest packet waited for this acknowledgement, in microseconds.
     pub(crate) delay_us: u32,
     /// Ranges of packet numbers, both ends included: the newest first, apart from each other.
     pub(crate) ranges: Vec<(u64, u64)>,
@@ -157,7 +157,7 @@ impl Frame<'_> {
 }
 
 impl Ack {
-    /// Whether it is of this packet among others.
+    /// True if the acknowledgement covers this packet.
     pub(crate) fn covers(&self, pn: u64) -> bool {
         self.ranges.iter().any(|range| (range.0..=range.1).contains(&pn))
     }

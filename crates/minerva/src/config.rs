@@ -9,7 +9,7 @@ use crate::utility::Blend;
 /// videos under the baseline (`docs/design/minerva.md`, Alpha).
 pub const ALPHA_PER_CONNECTION: f64 = 1.065;
 
-/// Which utility the weight follows.
+/// Utility that the weight follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UtilityKind {
@@ -22,30 +22,30 @@ pub enum UtilityKind {
     Basic,
 }
 
-/// What is to be equal among flows.
+/// Quantity that is to be equal among flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fairness {
     /// Utility: the worst viewer is as well off as can be.
     #[default]
     MaxMin,
-    /// What more rate brings over what is there: the sum of the logarithms of QoE is the largest
-    /// (appendix D). Belongs to an f of [`Form::Proportional`](crate::Form::Proportional); with one
-    /// of another form the weight is that of [`Fairness::MaxMin`].
+    /// Relative gain of more rate: the sum of the logarithms of QoE is the largest (appendix D).
+    /// Belongs to an f of [`Form::Proportional`](crate::Form::Proportional); with one of another
+    /// form the weight is that of [`Fairness::MaxMin`].
     Proportional,
 }
 
-/// How a flow's weight is found.
+/// Configuration of a flow's weight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Config {
     /// Plain RFC 9438 connections that one flow of the baseline counts as, n_e: 2 for the paper's
     /// QUIC Cubic. The weight before the first update, and what `mu` is relative to.
     pub baseline_connections: f64,
-    /// Which utility.
+    /// Utility that the weight follows.
     pub utility: UtilityKind,
-    /// What is to be equal.
+    /// Quantity that is to be equal.
     pub fairness: Fairness,
-    /// What the client-aware utility is mixed from.
+    /// Weights of the parts of the client-aware utility.
     pub blend: Blend,
     /// Keep the weight within `n_e / mu` and `n_e * mu` (section 5.5); none by default.
     pub mu: Option<f64>,

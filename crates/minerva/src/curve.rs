@@ -18,7 +18,7 @@ pub fn sustaining_rate_bps(setting: &TitleModel, rung: usize) -> f64 {
     setting.mean_rate_bps()[rung] * chunk / busy
 }
 
-/// What a constant rate is worth, by simulating the whole session at a grid of rates.
+/// QoE at a constant rate, by simulating the whole session at a grid of rates.
 #[derive(Clone, Debug)]
 pub struct RateCurve {
     name: String,

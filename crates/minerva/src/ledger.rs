@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-/// How much earlier than its pause before the second request a player may have shown its first
-/// picture, as the server sees it: the round trip, and timers of the player's.
+/// Margin on top of the player's pause between its first picture and its second request, as
+/// the server sees it: the round trip, and timers of the player's.
 const SLACK: Duration = Duration::from_millis(500);
 
 /// The deliveries of one session, by its requests: a chunk counts as delivered when the player

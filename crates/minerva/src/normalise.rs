@@ -16,7 +16,7 @@ const POINTS: usize = 400;
 /// utility is nothing or less asks for a large weight, not for an infinite one.
 const FLOOR: f64 = 0.01;
 
-/// Which curves f averages the inverses of.
+/// Utility curves whose inverses f averages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -46,7 +46,7 @@ pub struct Normalisation {
     floor: f64,
 }
 
-/// Why there is no normalisation.
+/// Error of a normalisation that cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NormaliseError {
@@ -186,7 +186,7 @@ impl Normalisation {
         self.table.eval(utility.max(self.floor)) / self.alpha
     }
 
-    /// Which curves it was made of.
+    /// Form of the curves of which the normalisation was made.
     pub fn form(&self) -> Form {
         self.form
     }

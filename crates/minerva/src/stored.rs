@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::normalise::Normalisation;
 
-/// What the member `format` says.
+/// Value of the member `format`.
 pub const FORMAT: &str = "airlane-normalisation";
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -42,7 +42,7 @@ pub struct StoredNormalisation {
     pub abr: String,
     /// The players' settings.
     pub player: PlayerSettings,
-    /// How popular each title is; `None`: all the same.
+    /// Popularity of each title; `None`: the same for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub popularity: Option<BTreeMap<String, f64>>,
     /// f itself.
@@ -53,13 +53,13 @@ pub struct StoredNormalisation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Titles {
-    /// What people call the corpus: its folder, or `embedded`.
+    /// Name of the corpus: its folder, or `embedded`.
     pub name: String,
     /// The hash of the whole corpus, 16 hexadecimal digits.
     pub content_hash: String,
     /// Titles with fewer chunks were left out.
     pub min_chunks: usize,
-    /// How many titles it averages over.
+    /// Number of titles that the normalisation averages over.
     pub titles: usize,
 }
 
@@ -77,7 +77,7 @@ pub struct PlayerSettings {
     pub beta: f64,
     /// Cost of a point of change.
     pub gamma: f64,
-    /// What a change of quality is taken from.
+    /// Qualities of which the penalty for a change of quality is taken.
     pub smoothness: Smoothness,
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::curve::sustaining_rate_bps;
 use crate::value::{Ahead, ValueFunction};
 
-/// What the client-aware utility is mixed from.
+/// Weights of the parts of the client-aware utility.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Blend {
     /// phi1 N: weight of the mean QoE of the past, beside 1 for the current chunk.

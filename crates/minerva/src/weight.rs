@@ -32,7 +32,7 @@ const GAIN: f64 = 0.1;
 /// the paper (section 6.2).
 const CLAMP: (f64, f64) = (0.25, 10.0);
 
-/// What a request for a chunk tells the server.
+/// Data of a request for a chunk that the server knows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// The chunk, from 0.
@@ -43,17 +43,17 @@ pub struct Request {
     pub buffer: Duration,
     /// All rebuffering of the session so far, start-up apart.
     pub stalled: Duration,
-    /// Whether the viewer went elsewhere in the video: the chunk is not meant to follow the one
+    /// True if the viewer went elsewhere in the video: the chunk is not meant to follow the one
     /// before.
     pub after_seek: bool,
 }
 
-/// How a viewer watches at the moment.
+/// State of the playback at the moment: its speed, and whether the picture can be seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Watching {
     /// Seconds of video per second (CMCD `pr`): 1, or 0 while paused.
     pub pace: f64,
-    /// Whether the picture can be seen: not in a hidden tab (CMCD `bg`).
+    /// True if the picture can be seen: not in a hidden tab (CMCD `bg`).
     pub visible: bool,
 }
 
@@ -64,7 +64,7 @@ impl Default for Watching {
 }
 
 impl Watching {
-    /// Whether the video is playing and visible.
+    /// True if the video is playing and visible.
     fn is_active(&self) -> bool {
         self.visible && self.pace > 0.0
     }
@@ -75,7 +75,7 @@ impl Watching {
     }
 }
 
-/// What is on its way to the player, or came last.
+/// Request that is on its way to the player, or came last.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     request: Request,
@@ -101,7 +101,7 @@ pub struct Progress {
 /// One update with everything that led to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Update {
-    /// When.
+    /// Time of the update.
     pub at: Time,
     /// The measurement, bits per second.
     pub rate_bps: f64,
@@ -130,7 +130,7 @@ pub struct Minerva {
     value: Arc<dyn ValueFunction>,
     objective: Objective,
     config: Config,
-    /// What the player sent for the future of its last request.
+    /// Value curve that the player sent for the future of its last request.
     sent: Option<SentCurve>,
     current: Option<Current>,
     /// The furthest chunk that was asked for since the last seek.
@@ -277,7 +277,8 @@ impl Minerva {
         }
     }
 
-    /// When [`Minerva::poll`] wants to be called next, `None` until the first chunk is through.
+    /// Time at which [`Minerva::poll`] wants to be called next, `None` until the first chunk is
+    /// through.
     pub fn next_event(&self) -> Option<Time> {
         match self.clock {
             Clock::Stopped => None,
@@ -380,7 +381,7 @@ impl Minerva {
         })
     }
 
-    /// What is on its way, `None` if the player waits with a full buffer.
+    /// Download on its way, `None` if the player waits with a full buffer.
     fn download(&self, now: Time, progress: Progress) -> Option<(Download, usize)> {
         let Current { request, acked_bytes, buffer, at } = self.current?;
         let size = self.setting.bits(request.chunk)[request.rung];

@@ -16,7 +16,7 @@ const MAX_STREAMS: u32 = 256;
 /// stream lowers sizes to its own.
 #[derive(Clone, Debug)]
 pub struct StreamConfig {
-    /// Which path sends what; the same at both ends.
+    /// Scheme by which paths share the stream; the same at both ends.
     pub scheme: Scheme,
     /// Payload of a segment, bytes: what a stream can hold a channel up for.
     pub max_segment_bytes: u32,
@@ -28,7 +28,8 @@ pub struct StreamConfig {
 }
 
 impl Default for StreamConfig {
-    /// What the tunnel runs with: section 3.2 of FBDT's paper, and small messages on all paths.
+    /// Configuration of the tunnel's streams: section 3.2 of FBDT's paper, and small messages on
+    /// all paths.
     fn default() -> Self {
         let fbdt = FbdtOptions { copied_bytes: 2 << 10, ..FbdtOptions::default() };
         Self {

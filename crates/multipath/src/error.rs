@@ -57,7 +57,7 @@ impl MultipathError {
     /// A control stream has segments.
     pub const DATA: Self = Self::Protocol("data on the control stream");
 
-    /// Whether the peer broke the protocol, so that the whole stream must end.
+    /// True if the peer broke the protocol, so that the whole stream must end.
     pub(crate) fn is_fatal(&self) -> bool {
         !matches!(self, Self::Path(_) | Self::Io(_) | Self::Ended)
     }

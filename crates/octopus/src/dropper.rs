@@ -9,7 +9,7 @@ use crate::rates::{Service, Shares};
 use crate::reason::Reason;
 use crate::streams::{NONE, Stream, Streams};
 
-/// What a [`Dropper`] does.
+/// Options of a [`Dropper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Streams at most, of all connections. Of more, those that have been quiet for longest are
@@ -31,7 +31,7 @@ impl Default for Options {
     }
 }
 
-/// What happens to a packet that is about to leave.
+/// Verdict on a packet that is about to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It leaves.
@@ -40,7 +40,8 @@ pub enum Verdict {
     Drop(Reason),
 }
 
-/// What a queue keeps beside a packet from [`Dropper::enqueue`] to [`Dropper::dequeue`].
+/// State of a packet that a queue keeps beside it from [`Dropper::enqueue`] to
+/// [`Dropper::dequeue`].
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     enqueued: Time,
@@ -95,8 +96,9 @@ impl Mark {
     }
 }
 
-/// Which messages of a queue are dropped. The queue is first in, first out, and tells of every packet
-/// that it takes ([`Self::enqueue`]) and lets go ([`Self::dequeue`], or [`Self::remove`]).
+/// Policy that decides which messages of a queue are dropped. The queue is first in, first out,
+/// and tells of every packet that it takes ([`Self::enqueue`]) and lets go ([`Self::dequeue`],
+/// or [`Self::remove`]).
 #[derive(Clone, Debug)]
 pub struct Dropper {
     options: Options,
@@ -250,13 +252,13 @@ impl Dropper {
         self.streams.for_each(|stream| stream.reconsider = true);
     }
 
-    /// Whether droppers have come since this was asked last: if not, a walk through the queue finds
+    /// True if droppers have come since this was asked last: if not, a walk through the queue finds
     /// nothing new to drop.
     pub(crate) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }
 
-    /// Whether a packet that waits belongs to a message that will be dropped for a newer one, in a
+    /// True if a packet that waits belongs to a message that will be dropped for a newer one, in a
     /// walk through the queue from its beginning. Such a message is lost from then on: all of its
     /// packets have to be taken out.
     pub(crate) fn is_outdated(&mut self, now: Time, mark: &Mark) -> bool {
@@ -277,7 +279,8 @@ impl Dropper {
         is_outdated
     }
 
-    /// Whether the first packet of a message decides it, and how.
+    /// Decides whether a packet leaves, at the first packet of its message or where the earlier
+    /// decision may have changed.
     // Inlined it would take registers from what every packet needs, and by reference its mark would
     // have to lie in memory for every packet.
     #[inline(never)]
@@ -315,7 +318,7 @@ impl Dropper {
         reason.map_or(Verdict::Pass, Verdict::Drop)
     }
 
-    /// Whether the stream is served more slowly than the message asks for (section 4.3).
+    /// True if the stream is served more slowly than the message asks for (section 4.3).
     fn is_too_slow(&mut self, now: Time, mark: &Mark) -> bool {
         let Some(rate) = self.given.map(Rate::as_f64).or_else(|| self.service.bps(now)) else {
             return false;
@@ -349,7 +352,7 @@ impl Stream {
         }
     }
 
-    /// Whether a packet leaves as the first of its message did, of which nothing was lost since.
+    /// True if a packet leaves as the first of its message did, of which nothing was lost since.
     #[inline]
     fn lets_follow(&self, mark: &Mark) -> bool {
         self.decided == Some((mark.message, None))
@@ -357,7 +360,7 @@ impl Stream {
             && self.lost.is_none_or(|(lost, _)| lost != mark.message)
     }
 
-    /// Whether a newer message that is whole in the queue drops this one.
+    /// True if a newer message that is whole in the queue drops this one.
     #[inline]
     fn is_outdated(&self, mark: &Mark) -> bool {
         // Thresholds 1 up to its priority.

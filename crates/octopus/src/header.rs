@@ -18,11 +18,11 @@ const FIRST_BYTE: u8 = 4;
 const FIRST: u8 = 2;
 const LAST: u8 = 1;
 
-/// What an application says of a message (section 4.1). The default is never dropped.
+/// Marking of a message by its application (section 4.1). The default is never dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marking {
-    /// How little it matters: 1 to 7, a higher value is dropped first; 0 is dropped by no message.
-    /// (The paper counts from 0, which its own default would then drop.)
+    /// Priority for dropping: 1 to 7, a higher value matters less and is dropped first; 0 is
+    /// dropped by no message. (The paper counts from 0, which its own default would then drop.)
     pub priority: u8,
     /// As soon as this message is whole in a queue, it drops older ones there of its stream whose
     /// priority is at least this. 0 means 1.
@@ -48,7 +48,7 @@ pub struct Header {
     pub last: bool,
 }
 
-/// What is wrong with a header.
+/// Error in a header.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
@@ -74,7 +74,7 @@ pub enum HeaderError {
 }
 
 impl HeaderError {
-    /// What is wrong with a packet that does not begin with a header.
+    /// Error in a packet that does not begin with a header.
     #[inline(never)]
     fn of(packet: &[u8]) -> Self {
         match packet.first() {
@@ -85,7 +85,7 @@ impl HeaderError {
     }
 }
 
-/// Whether message `a` is older than `b`, by serial arithmetic (RFC 1982, section 3.2, of 32 bits).
+/// True if message `a` is older than `b`, by serial arithmetic (RFC 1982, section 3.2, of 32 bits).
 #[inline]
 pub fn is_older(a: u32, b: u32) -> bool {
     (b.wrapping_sub(a) as i32) > 0

@@ -11,7 +11,7 @@ use crate::reason::Reason;
 /// A queue of more packets grows once more wait.
 const ALLOCATED: usize = 1 << 16;
 
-/// How much a queue holds: as many packets and as many IP bytes.
+/// Capacity of a queue: as many packets and as many IP bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Packets at most.
@@ -25,7 +25,7 @@ pub struct Capacity {
 pub struct Dropped<T> {
     /// The packet.
     pub packet: T,
-    /// Why.
+    /// Reason of the drop.
     pub reason: Reason,
 }
 
@@ -57,7 +57,7 @@ impl<T> Queue<T> {
         self.waiting.len()
     }
 
-    /// Whether none waits.
+    /// True if no packet waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -144,13 +144,13 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Whether all that waits may.
+    /// True if all that waits fits in the capacity.
     #[inline]
     fn fits(&self) -> bool {
         self.waiting.len() <= self.capacity.packets && self.ip_bytes <= self.capacity.ip_bytes
     }
 
-    /// Whether another packet would fit.
+    /// True if another packet would fit.
     fn has_room(&self, ip_bytes: u32) -> bool {
         self.waiting.len() < self.capacity.packets
             && self.ip_bytes + u64::from(ip_bytes) <= self.capacity.ip_bytes

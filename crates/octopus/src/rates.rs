@@ -15,9 +15,9 @@ const SERVICE_PACKETS: u64 = 5;
 const MARKS: usize = 64;
 const MARK_APART: u64 = SERVICE_WINDOW / 48;
 
-/// How fast a queue is served while packets wait: the rate at which they leave, over
-/// [`SERVICE_WINDOW`] or the time of [`SERVICE_PACKETS`], whichever is longer. Time in which nothing
-/// waits does not count; after more than a window of it all is forgotten.
+/// Meter of the rate at which a queue is served while packets wait: the rate at which they leave,
+/// over [`SERVICE_WINDOW`] or the time of [`SERVICE_PACKETS`], whichever is longer. Time in which
+/// nothing waits does not count; after more than a window of it all is forgotten.
 #[derive(Clone, Debug)]
 pub(crate) struct Service {
     marks: [Served; MARKS],
@@ -25,17 +25,18 @@ pub(crate) struct Service {
     len: usize,
     /// [`Served::waited`] when another begins.
     next_mark: u64,
-    /// What left while packets waited.
+    /// Totals of what left while packets waited.
     served: Served,
-    /// What had left before the last departure: what leaves at one moment does so in the time that
+    /// Totals before the last departure: what leaves at one moment does so in the time that
     /// follows.
     before: Served,
-    /// When a packet left last, and how many have since packets last began to wait.
+    /// Time at which a packet left last, and number of those that have since packets last began to
+    /// wait.
     last: Time,
     packets_since_idle: u64,
 }
 
-/// What had left when packets had waited for so long.
+/// Totals of departures, as of a time for which packets have waited.
 #[derive(Clone, Copy, Debug, Default)]
 struct Served {
     /// Nanoseconds.
@@ -172,7 +173,7 @@ fn nanos_since(now: Time, earlier: Time) -> u64 {
 const SPAN: Duration = Duration::from_millis(25);
 const SPANS: usize = 8;
 
-/// How fast a stream arrives.
+/// Meter of the rate at which a stream arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
     bytes: [u64; SPANS],
@@ -227,16 +228,16 @@ fn span(now: Time) -> u64 {
     now.as_nanos() / SPAN.as_nanos() as u64
 }
 
-/// How often shares are computed at most, nanoseconds.
+/// Minimum interval between two computations of the shares, nanoseconds.
 const REFRESH: u64 = 3_000_000;
 
-/// What of a queue's rate each of its streams may have: max-min fair, by how fast they arrive.
+/// Shares of a queue's rate that its streams may have: max-min fair, by their arrival rates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shares {
     /// Arrival rates in ascending order, bits/s, and the sum of those before each.
     demands: Vec<(f64, f64)>,
     at: Option<Time>,
-    /// How often they were computed.
+    /// Number of computations so far.
     times: u64,
 }
 
@@ -246,7 +247,7 @@ impl Shares {
         Self { demands: Vec::with_capacity(streams), at: None, times: 0 }
     }
 
-    /// Whether they are older than they may be.
+    /// True if the shares are older than they may be.
     #[inline]
     pub(crate) fn is_due(&self, now: Time) -> bool {
         // With thousands of streams sorting them takes longer.
@@ -261,7 +262,7 @@ impl Shares {
         self.demands.clear();
     }
 
-    /// How often this has begun.
+    /// Number of computations begun so far.
     pub(crate) fn times(&self) -> u64 {
         self.times
     }
@@ -308,7 +309,7 @@ impl Shares {
         ((bps - satisfied) / (others + 1) as f64).max(0.0)
     }
 
-    /// What the `k` streams that ask for least ask for together.
+    /// Sum of the demands of the `k` streams that ask for least.
     fn before(&self, k: usize) -> f64 {
         match self.demands.get(k) {
             Some((_, before)) => *before,

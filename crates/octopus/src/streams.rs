@@ -8,7 +8,7 @@ use crate::reason::Reason;
 /// No place in a table.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What is kept of a stream.
+/// State of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     flow: u64,
@@ -23,14 +23,15 @@ pub(crate) struct Stream {
     pub(crate) whole: Option<u32>,
     /// The message that was decided on last, and why it is dropped if it is.
     pub(crate) decided: Option<(u32, Option<Reason>)>,
-    /// What was decided may change where the message has begun to leave.
+    /// True if the decision may change where the message has begun to leave.
     pub(crate) reconsider: bool,
     /// The latest message that was taken out of the queue or found no room in it, and why.
     pub(crate) lost: Option<(u32, Reason)>,
     pub(crate) arrivals: Arrivals,
-    /// What it asked for when shares were last computed with it, bits/s, and which time that was.
+    /// Demand of the stream when shares were last computed with it, bits/s, and the number of that
+    /// computation.
     pub(crate) demand: (u64, f64),
-    /// When its last packet came.
+    /// Time at which its last packet came.
     pub(crate) at: Time,
     /// The streams whose last packets came just before and just after.
     older: u32,

@@ -211,7 +211,8 @@ fn read_at(mut file: &File, piece: &mut [u8], at: u64) -> io::Result<()> {
     file.read_exact(piece)
 }
 
-/// How long copies may be kept: chunks for an hour, what names them not without asking.
+/// Cache-Control of a file with this extension: an hour for segments; manifests and all else only
+/// with revalidation.
 fn caching(extension: &str) -> &'static str {
     match extension {
         "m4s" | "mp4" | "m4a" | "m4v" | "cmfv" | "cmfa" | "ts" | "webm" | "vtt" | "jpg" | "png" => {

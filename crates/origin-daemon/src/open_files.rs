@@ -29,16 +29,16 @@ pub(crate) struct OpenFiles {
 pub(crate) struct Key {
     /// Its path below the folder.
     pub(crate) name: Arc<Path>,
-    /// What tells the version.
+    /// Version of the file.
     pub(crate) version: Version,
 }
 
-/// What tells a version of a file from others.
+/// Version of a file: its length and the time of its last change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Version {
     /// Its length in bytes.
     pub(crate) len: u64,
-    /// When it was changed last; `None` where the system does not tell.
+    /// Time of the last change; `None` where the system does not tell.
     pub(crate) modified: Option<SystemTime>,
 }
 
@@ -54,7 +54,7 @@ impl OpenFiles {
         Self { dir, kept: Mutex::new(LruCache::new(MAX_OPEN_FILES)) }
     }
 
-    /// What stands at `name`, `None` if it is no file. It is open then. May wait for a disk.
+    /// Finds the file at `name` and opens it; `None` if there is no file. May wait for a disk.
     ///
     /// # Errors
     /// If there is something that cannot be opened.
@@ -135,8 +135,8 @@ impl OpenFiles {
     }
 }
 
-/// Whether an open file still is of that version. What was read before is of it as well, but for
-/// changes that are closer in time than the file system tells apart.
+/// Checks that an open file still is of that version. What was read before is of it as well, but
+/// for changes that are closer in time than the file system tells apart.
 ///
 /// # Errors
 /// If it was changed.

@@ -16,7 +16,7 @@ use crate::work::{remove, sync_folder};
 /// Samples per second.
 pub(crate) const SAMPLING_HZ: u32 = 48_000;
 
-/// What the sound is to be.
+/// Format of the sound, and the lengths that it follows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sound {
     pub(crate) channels: u32,

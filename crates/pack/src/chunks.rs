@@ -10,7 +10,7 @@ const MAX_BOX_BYTES: u64 = 1 << 31;
 #[derive(Debug, Default)]
 pub(crate) struct Cutter {
     pending: Vec<u8>,
-    /// What is whole of the next part.
+    /// Bytes of the next part that are complete.
     part: Vec<u8>,
 }
 
@@ -53,7 +53,7 @@ impl Cutter {
     }
 }
 
-/// What a chunk of pictures must be.
+/// Shape that a chunk of pictures must have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Frames of every chunk but the last.

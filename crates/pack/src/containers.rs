@@ -11,7 +11,7 @@ use airlane_media::{mp4, y4m};
 const MAX_BOXES: usize = 10_000;
 const MAX_MOOV_BYTES: u64 = 256 << 20;
 
-/// Whether a file is an MP4 with encrypted pictures.
+/// True for an MP4 with encrypted pictures.
 pub(crate) fn is_encrypted(file: &Path) -> bool {
     let read = || -> std::io::Result<bool> {
         let mut file = File::open(file)?;
@@ -35,8 +35,8 @@ pub(crate) fn is_encrypted(file: &Path) -> bool {
     read().unwrap_or(false)
 }
 
-/// Why ffmpeg, which says `reason` and ends there, could not read a file of YUV4MPEG2 to its end;
-/// `None`: the file is something else.
+/// Reason for which ffmpeg, which says `reason` and ends there, could not read a file of
+/// YUV4MPEG2 to its end; `None`: the file is something else.
 pub(crate) fn y4m_fault(file: &Path, reason: &str) -> Option<InputError> {
     let mut from = BufReader::new(File::open(file).ok()?);
     let mut magic = vec![0; y4m::MAGIC.len()];

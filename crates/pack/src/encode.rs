@@ -24,10 +24,10 @@ pub(crate) const PEAK: f64 = 1.5;
 /// Seconds at the peak rate that the decoder's buffer holds.
 const BUFFER_S: f64 = 1.0;
 
-/// What ffmpeg says of pictures that are not as those before.
+/// Warning of ffmpeg on pictures that are not as those before.
 const CHANGING: &str = "Changing video frame properties on the fly";
 
-/// How a title is encoded.
+/// Settings for the encoding of a title.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) codec: Codec,
@@ -95,12 +95,12 @@ pub(crate) struct Encoded {
     pub(crate) chunks: u64,
 }
 
-/// What there is to say of the encoding of a rung.
+/// Messages about the encoding of a rung.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Words {
-    /// What ffmpeg complained of.
+    /// Complaints of ffmpeg.
     pub(crate) complaints: String,
-    /// Whether the pictures change their size or format on the way.
+    /// True if the pictures change their size or format on the way.
     pub(crate) is_changing: bool,
 }
 
@@ -207,7 +207,7 @@ struct Writer<'a> {
     next: u64,
     /// Frames so far.
     frames: u64,
-    /// Whether what is there was begun by another ffmpeg, whose chunks need another initialisation
+    /// True if what is there was begun by another ffmpeg, whose chunks need another initialisation
     /// segment.
     foreign: bool,
 }

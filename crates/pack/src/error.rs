@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use airlane_base::InputError;
 use airlane_vpx::VpxError;
 
-/// Why nothing, or not all, was made.
+/// Error of a run that made nothing, or not all.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     /// The request, the video or the manifest cannot be used.
@@ -19,9 +19,9 @@ pub enum PackError {
         program = program.display()
     )]
     NoFfmpeg {
-        /// What was tried.
+        /// Program that was tried.
         program: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
     },
     /// The ffmpeg that was found lacks something.
@@ -31,27 +31,27 @@ pub enum PackError {
         program = program.display()
     )]
     PoorFfmpeg {
-        /// Which one.
+        /// Program that was found.
         program: PathBuf,
-        /// What it lacks.
+        /// Feature that it lacks.
         lacks: String,
     },
     /// ffmpeg gave up.
     #[error("ffmpeg failed {doing}: {reason}")]
     Ffmpeg {
-        /// What it was to do, such as `encoding 360p`.
+        /// Work that it was to do, such as `encoding 360p`.
         doing: String,
         /// Its own last words.
         reason: String,
     },
-    /// What ffmpeg made is not what it was asked for.
+    /// Output of ffmpeg that is not what it was asked for.
     #[error("{what} is not as it was asked for: {found}; {expected}")]
     Unexpected {
-        /// Which rung and chunk.
+        /// Rung and chunk.
         what: String,
-        /// What is wrong with it.
+        /// Fault of the output.
         found: String,
-        /// What was asked for.
+        /// Output that was asked for.
         expected: String,
     },
     /// libvpx is not there, or failed.
@@ -60,11 +60,11 @@ pub enum PackError {
     /// A file or folder cannot be read or written.
     #[error("cannot {doing} {path}: {error}", path = path.display())]
     Io {
-        /// What was tried.
+        /// Action that failed.
         doing: &'static str,
-        /// Where.
+        /// File or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
     },
     /// Another run works in the folder.
@@ -78,9 +78,9 @@ pub enum PackError {
     Occupied {
         /// The folder.
         dir: PathBuf,
-        /// What it holds.
+        /// Contents of the folder.
         holds: String,
-        /// What to do.
+        /// Advice for the user.
         advice: &'static str,
     },
     /// The stop flag was raised. What was whole by then is kept; the same request goes on there.

@@ -15,7 +15,7 @@ use crate::error::PackError;
 
 /// The first release with `-fps_mode`, which later ones ask for.
 const OLDEST: (u32, u32) = (5, 1);
-/// How long a raised stop flag may go unseen.
+/// Maximum time for which a raised stop flag goes unseen.
 const STOP_WITHIN: Duration = Duration::from_millis(50);
 /// Lines of ffmpeg's complaints that are kept.
 const LAST_WORDS: usize = 40;
@@ -24,7 +24,7 @@ const LAST_WORDS: usize = 40;
 #[derive(Clone, Debug)]
 pub(crate) struct Ffmpeg {
     program: PathBuf,
-    /// What it calls its version.
+    /// Version of ffmpeg, in its own words.
     pub(crate) version: String,
     encoders: String,
 }
@@ -34,26 +34,26 @@ pub(crate) struct Ffmpeg {
 pub(crate) struct Piece {
     pub(crate) file: PathBuf,
     pub(crate) offset: u64,
-    /// How many; up to the end without.
+    /// Number of bytes; up to the end without.
     pub(crate) length: Option<u64>,
 }
 
-/// What one run of ffmpeg is to do.
+/// Job of one run of ffmpeg.
 pub(crate) struct Job<'a> {
     /// In words, such as `encoding 360p`.
     pub(crate) doing: String,
     /// The folder that it runs in: names of files in filters are relative to it.
     pub(crate) dir: &'a Path,
     pub(crate) arguments: Vec<OsString>,
-    /// What it reads from its standard input.
+    /// Pieces of files that it reads from its standard input.
     pub(crate) feed: Vec<Piece>,
 }
 
-/// What is heard of a running ffmpeg.
+/// Output of a running ffmpeg.
 pub(crate) enum Heard {
     /// Bytes of its standard output.
     Bytes(Vec<u8>),
-    /// How many frames it has put out.
+    /// Number of frames that it has put out.
     Frames(u64),
     /// A line of its log.
     Line(String),
@@ -103,8 +103,8 @@ impl Ffmpeg {
         }
     }
 
-    /// Whether it measures VMAF with these models, tried on a few frames: some builds have the
-    /// filter but not its models.
+    /// True if ffmpeg measures VMAF with these models, tried on a few frames: some builds have
+    /// the filter but not its models.
     pub(crate) fn has_vmaf(&self, model: &str, stop: &AtomicBool) -> Result<bool, PackError> {
         let input = "testsrc2=s=192x108:r=10:d=0.3";
         let graph = format!("[0:v][1:v]libvmaf=model={model}");
@@ -134,7 +134,7 @@ impl Ffmpeg {
         }
     }
 
-    /// What a short run prints.
+    /// Output of a short run.
     fn text(&self, arguments: &[&str], stop: &AtomicBool) -> Result<String, PackError> {
         let job = Job {
             doing: "saying what it can do".to_owned(),

@@ -96,7 +96,7 @@ pub struct Rung {
     pub rate: Rate,
 }
 
-/// What a ladder goes by.
+/// Properties of a source from which its ladder is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
     /// Width of the source in square pixels.

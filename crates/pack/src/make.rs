@@ -104,8 +104,8 @@ impl Maker<'_> {
         }
     }
 
-    /// What encoding and measuring a frame cost: millions of pixels, times roughly how much longer
-    /// each of them takes than with x264; only ratios count, and only for the time left.
+    /// Costs of encoding and of measuring a frame: millions of pixels, times roughly how much
+    /// longer each of them takes than with x264; only ratios count, and only for the time left.
     fn costs(&self, rung: &Rung, vmaf: bool) -> (f64, f64) {
         let pixels = |w: u32, h: u32| f64::from(w) * f64::from(h) / 1e6;
         let source = pixels(self.video.width, self.video.height);
@@ -124,7 +124,7 @@ impl Maker<'_> {
         (encode, source * (0.4 + vmaf))
     }
 
-    /// Where a rung's chunks are.
+    /// Folder of a rung's chunks.
     fn folder(&self, rung: &Rung) -> std::path::PathBuf {
         self.work.path("video").join(&rung.name)
     }

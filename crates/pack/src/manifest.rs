@@ -170,7 +170,7 @@ pub(crate) fn plain_name(text: &str) -> String {
     airlane_media::name::named(text)
 }
 
-/// What a table says of its rungs. `total` is the time of all chunks.
+/// Reports on the rungs of a table. `total` is the time of all chunks.
 pub(crate) fn reports(video: &Video, total: Duration) -> Vec<RungReport> {
     let report = |(i, rung): (usize, &TableRung)| RungReport {
         name: rung.name.clone(),

@@ -30,7 +30,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Whether the title has sound.
+    /// True if the title has sound.
     pub(crate) fn has_audio(&self) -> bool {
         self.files.iter().any(|f| f == "audio")
     }

@@ -8,7 +8,7 @@ const MAX_PAUSES: usize = 4;
 /// seconds.
 const PAUSE: (f64, f64) = (5.0, 0.5);
 
-/// When pictures come.
+/// Timing of the pictures.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pace {
     /// Seconds at which the first picture begins.
@@ -17,7 +17,7 @@ pub(crate) struct Pace {
     pub(crate) end_s: f64,
     /// The constant rate that suits them.
     pub(crate) fps: FrameRate,
-    /// Whether they come at another pace than that.
+    /// True if the pictures come at another pace than `fps`.
     pub(crate) uneven: bool,
     /// The first pauses: when the picture before begins, and how long it stands, seconds.
     pub(crate) pauses: Vec<(f64, f64)>,

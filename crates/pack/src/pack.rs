@@ -92,7 +92,7 @@ pub fn pack(
     publish(&maker.work, job)
 }
 
-/// What of a job is not what is asked for now, in words.
+/// Differences between a job and what is asked for now, in words.
 fn differences(job: &Job, order: &Order, source: &Fingerprint) -> String {
     if job.source != *source {
         return "a title made from another video, or from another version of this one".to_owned();

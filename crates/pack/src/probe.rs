@@ -37,23 +37,23 @@ pub(crate) struct Source {
     pub(crate) height: u32,
     /// The constant rate at which it is encoded.
     pub(crate) fps: FrameRate,
-    /// Whether its own frames come at another pace.
+    /// True if its own frames come at another pace.
     pub(crate) uneven: bool,
     pub(crate) interlaced: bool,
     /// Width and height of the first pictures before they are made square.
     pub(crate) coded: (u32, u32),
     pub(crate) rgb: bool,
-    /// Which streams are packed; there is sound only if it has packets.
+    /// Streams that are packed; there is sound only if it has packets.
     pub(crate) streams: Streams,
     /// Channels of the sound.
     pub(crate) channels: u32,
-    /// When its pictures end, from the beginning on.
+    /// Time at which its pictures end, from the beginning on.
     pub(crate) duration: Duration,
-    /// How long the last picture stands after that, as the sound goes on.
+    /// Time for which the last picture stands after that, as the sound goes on.
     pub(crate) hold: Duration,
     /// Rate of its pictures.
     pub(crate) rate: Rate,
-    /// What is not as one would think, for people.
+    /// Notes for people on what is not as one would expect.
     pub(crate) notes: Vec<String>,
     /// The same of its sound.
     pub(crate) sound_notes: Vec<String>,
@@ -108,7 +108,7 @@ pub(crate) fn probe(ffmpeg: &Ffmpeg, file: &Path, stop: &AtomicBool) -> Result<S
     found.understand(&file, streams).map_err(|e| e.at_file(&file).into())
 }
 
-/// What the first frames are like.
+/// Properties of the first frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Look {
     size: Option<(u32, u32)>,
@@ -118,7 +118,7 @@ struct Look {
     interlaced: bool,
     rgb: bool,
     transfer: String,
-    /// What the container says of its length.
+    /// Length that the container states.
     promised: Option<Duration>,
 }
 
@@ -199,25 +199,25 @@ fn clock(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// What the packets of pictures and sound say.
+/// Times and sizes that the packets of pictures and sound give.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Packets {
     /// Seconds per tick of the pictures.
     tick_s: f64,
     /// Times of presentation of the pictures, ticks.
     times: Vec<i64>,
-    /// How long the last of them is, ticks.
+    /// Duration of the last picture, ticks.
     last: i64,
     bytes: u64,
     /// Seconds at which the sound ends.
     audio_end_s: f64,
     audio_tick_s: f64,
-    /// Whether there is any sound in the track of it.
+    /// True if there is any sound in the audio track.
     audible: bool,
     channels: Option<u32>,
 }
 
-/// Which times packets are listed with.
+/// Times with which packets are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Times {
     /// As ffmpeg encodes them: from zero on, and without the jumps of broadcasts.
@@ -307,7 +307,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whether the container says that there is more than has been found.
+    /// True if the container says that there is more than has been found.
     fn seems_cut(&self) -> bool {
         let end = |p: &Packets| p.audio_end_s.max(p.end_s());
         let end_s = end(&self.packets).max(self.own.as_ref().map_or(0.0, end));
@@ -393,7 +393,7 @@ impl Found {
         })
     }
 
-    /// What is worth a word of when pictures come.
+    /// Notes on the times of the pictures, where these are unusual.
     fn oddities(&self, pace: &Pace) -> Vec<String> {
         let pauses = pace.pauses.iter().map(|(at_s, length_s)| {
             format!(
@@ -414,7 +414,7 @@ impl Found {
         notes
     }
 
-    /// What is worth a word of pictures beside sound.
+    /// Notes on the times of the pictures beside those of the sound, where these differ.
     fn oddities_of_sound(&self, pace: &Pace, hold_s: f64) -> Vec<String> {
         let mut notes = Vec::new();
         if self.packets.audible && pace.start_s > SOUND_SLACK_S {
@@ -434,12 +434,12 @@ impl Found {
 }
 
 impl Packets {
-    /// When the first picture begins, seconds.
+    /// Time at which the first picture begins, seconds.
     fn begin_s(&self) -> f64 {
         self.times.iter().min().map_or(0.0, |t| *t as f64 * self.tick_s)
     }
 
-    /// When the last picture ends, seconds.
+    /// Time at which the last picture ends, seconds.
     fn end_s(&self) -> f64 {
         let last = self.times.iter().max();
         last.map_or(0.0, |t| t.saturating_add(self.last) as f64 * self.tick_s)

@@ -3,18 +3,18 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// What an observer is told while work goes on.
+/// Event that an observer is told while work goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Something that the user should know and that does not stop the work.
     Warning(String),
-    /// How far it is.
+    /// State of the work.
     Progress {
-        /// What is done of all the work, 0 to 1.
+        /// Share of all the work that is done, 0 to 1.
         fraction: f64,
-        /// How long the rest takes at the pace so far; `None` as long as nobody can tell.
+        /// Time that the rest takes at the pace so far; `None` as long as nobody can tell.
         left: Option<Duration>,
-        /// What is being done, such as `encoding 360p`.
+        /// Work that is being done, such as `encoding 360p`.
         doing: String,
     },
 }
@@ -27,7 +27,7 @@ pub(crate) struct Progress<'a> {
     observer: Observer<'a>,
     total: f64,
     done: Cell<f64>,
-    /// What was done before this run.
+    /// Work that was done before this run.
     before: Cell<f64>,
     started: Instant,
 }

@@ -60,12 +60,12 @@ impl PackRequest {
     }
 }
 
-/// What was made.
+/// Report on a title that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackReport {
     /// The manifest of the title.
     pub manifest: PathBuf,
-    /// Whether a run before had made all of it, so that nothing was done.
+    /// True if a run before had made all of it, so that nothing was done.
     pub was_done: bool,
     /// Exact length of the chunks but the last.
     pub chunk: Duration,
@@ -75,7 +75,7 @@ pub struct PackReport {
     pub duration: Duration,
     /// The rungs, rising.
     pub rungs: Vec<RungReport>,
-    /// Whether there is audio.
+    /// True if there is audio.
     pub audio: bool,
 }
 
@@ -101,7 +101,7 @@ pub struct RungReport {
 pub struct MeasureRequest {
     /// The DASH manifest; `quality.json` is written beside it.
     pub manifest: PathBuf,
-    /// What the title was made from.
+    /// Video from which the title was made.
     pub source: PathBuf,
     /// Name of the title in its quality table; `None`: that of the manifest's folder.
     pub name: Option<String>,
@@ -124,7 +124,7 @@ impl MeasureRequest {
     }
 }
 
-/// What was measured.
+/// Report on a title that was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasureReport {
     /// The quality table.

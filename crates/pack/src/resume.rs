@@ -24,7 +24,7 @@ use crate::work::{Fingerprint, Work, read_json, remove, write_json};
 /// Of the job file.
 const VERSION: u32 = 1;
 
-/// What the title is made from and how: another job is another title.
+/// Definition of a title: its source, and how it is made. Another job is another title.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Job {
     version: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Job {
     stage: Stage,
 }
 
-/// How far a job is.
+/// Stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stage {
@@ -70,7 +70,7 @@ impl Job {
     }
 }
 
-/// What a folder holds when a run begins, which decides what the run does.
+/// State of a folder when a run begins, which decides what the run does.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Found {
     /// No job: the title is begun.
@@ -90,7 +90,7 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    /// What the folder `dir` holds; `work` is open if it has a job file.
+    /// State of the folder `dir`; `work` is open if it has a job file.
     pub(crate) fn in_folder(
         work: Option<&Work>,
         dir: &Path,
@@ -110,7 +110,7 @@ impl Found {
     }
 }
 
-/// How far one rung is.
+/// Stage of one rung.
 #[derive(Clone, Debug)]
 pub(crate) enum RungStage {
     /// Some of its chunks may be whole: encoding goes on after them.
@@ -121,7 +121,7 @@ pub(crate) enum RungStage {
     Measured(Encoded, Scores),
 }
 
-/// What a rung's scores are kept as until the table is written.
+/// Scores of a rung, as they are kept until the table is written.
 #[derive(Serialize, Deserialize)]
 struct Measured {
     vmaf: bool,
@@ -162,7 +162,7 @@ impl RungStage {
     }
 }
 
-/// How far the sound is.
+/// Stage of the sound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AudioStage {
     /// It is encoded from its beginning.
@@ -178,7 +178,7 @@ impl AudioStage {
     }
 }
 
-/// Where the sound is.
+/// Folder of the sound.
 pub(crate) fn audio_folder(work: &Work) -> PathBuf {
     work.path("audio")
 }

@@ -12,7 +12,7 @@ use crate::manifest::Listed;
 use crate::score::FrameRun;
 use crate::title_files::{piece, read};
 
-/// How far chunks and frames of a title may differ in length and still count as equal.
+/// Share by which chunks and frames of a title may differ in length and still count as equal.
 pub(crate) const EQUAL: f64 = 0.1;
 
 /// Pieces of a timeline with holes between them: each is a term for ffmpeg.

@@ -16,21 +16,21 @@ use crate::ffmpeg::{Ffmpeg, Heard, Job, Piece, input, push};
 use crate::filters;
 use crate::probe::Source;
 
-/// What a perfect copy counts as, dB.
+/// Value that a perfect copy counts as, dB.
 const EQUAL_DB: f64 = 100.0;
 /// The model of VMAF for television at a standard distance, by ffmpeg's rules for quoting.
 const TELEVISION: &str = "version=vmaf_v0.6.1\\\\:name=vmaf";
 /// The same, transformed for phones.
 const PHONE: &str = "version=vmaf_v0.6.1\\\\:name=vmaf_phone\\\\:enable_transform=true";
 
-/// How to get VMAF.
+/// Advice on how to get VMAF.
 pub(crate) const NO_VMAF: &str = "this ffmpeg has no libvmaf: PSNR and SSIM are measured, VMAF is \
      not; pip install imageio-ffmpeg brings an ffmpeg that has it, to be named with --ffmpeg PATH";
 
 /// Scores per chunk by metric.
 pub(crate) type Scores = BTreeMap<Metric, Vec<f64>>;
 
-/// What VMAF an ffmpeg measures.
+/// VMAF that an ffmpeg measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vmaf {
     phone: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Vmaf {
 }
 
 impl Vmaf {
-    /// What an ffmpeg can measure; `None` without libvmaf.
+    /// VMAF that an ffmpeg can measure; `None` without libvmaf.
     pub(crate) fn of(
         ffmpeg: &Ffmpeg,
         every: u32,
@@ -63,7 +63,7 @@ impl Vmaf {
     }
 }
 
-/// How qualities are measured, for people.
+/// Metrics by which qualities are measured, for people.
 pub(crate) fn metrics(vmaf: Option<Vmaf>) -> &'static str {
     match vmaf {
         Some(_) => "ffmpeg psnr (Y, mean of dB) and ssim (Y), libvmaf vmaf_v0.6.1",

@@ -17,9 +17,9 @@ const MAX_STREAMS: usize = 1_000;
 pub(crate) struct Streams {
     pub(crate) video: usize,
     pub(crate) audio: Option<usize>,
-    /// What is left out besides sound, for people.
+    /// Streams that are left out besides sound, for people.
     pub(crate) left_out: Vec<String>,
-    /// What is left out of sound, for people.
+    /// Streams of sound that are left out, for people.
     pub(crate) sound_left_out: Vec<String>,
 }
 

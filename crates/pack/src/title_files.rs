@@ -70,7 +70,7 @@ pub(crate) fn list_chunks(r: &mut Representation, folder: &Path) -> Result<(), I
     r.fill(&bytes)
 }
 
-/// Where the index of a file is, of which the manifest does not say it.
+/// Range of the index in a file whose manifest does not give it.
 fn index_in(file: &Object, folder: &Path) -> Option<ByteRange> {
     let path = local(&file.url, folder).ok()?;
     let mut offset = 0;

@@ -17,7 +17,7 @@ use crate::error::PackError;
 /// Bytes at the head and at the tail of a source that are hashed.
 const HASHED_BYTES: u64 = 1 << 20;
 
-/// What tells a file from another one.
+/// Fingerprint that tells a file from another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
     bytes: u64,
@@ -85,7 +85,7 @@ impl Work {
         self.inner.join(name)
     }
 
-    /// What of `names` is in the title's folder.
+    /// Those of `names` that are in the title's folder.
     pub(crate) fn present<'a>(&self, names: &'a [String]) -> Vec<&'a str> {
         let there = |n: &&String| self.dir.join(n).symlink_metadata().is_ok();
         names.iter().filter(there).map(String::as_str).collect()

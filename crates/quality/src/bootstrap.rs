@@ -19,12 +19,12 @@ use crate::{Interval, stats};
 /// Fewer clusters than this have no interval by resampling, and decide nothing.
 pub const MIN_CLUSTERS: usize = 10;
 
-/// How to resample.
+/// Parameters of a bootstrap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
     /// Number of resamples.
     pub resamples: usize,
-    /// Where the draws come from.
+    /// Seed of the draws.
     pub seed: Seed,
     /// Probability outside of the interval on each side, at most 0.025, that of 95 %.
     pub tail: f64,
@@ -136,8 +136,9 @@ impl Bootstrap {
     }
 }
 
-/// How far an estimate from `n` clusters of more than their mean is trusted: of their tails, and of
-/// how alike their rows are. A correction for few clusters, chosen by `tests/coverage.rs`.
+/// Factor by which an estimate from `n` clusters of more than their mean is trusted: of their
+/// tails, and of how alike their rows are. A correction for few clusters, chosen by
+/// `tests/coverage.rs`.
 pub(crate) fn trust(n: usize) -> f64 {
     1.0 - 1.0 / (n as f64).sqrt()
 }

@@ -4,8 +4,8 @@
 //! was measured on it: its cells and seeds. Strata are sets of clusters whose sizes were fixed
 //! beforehand; clusters are compared within them.
 
-/// What a cluster adds to a ratio of sums; the mean of rows is the ratio of their sum to their
-/// number.
+/// Contribution of a cluster to a ratio of sums; the mean of rows is the ratio of their sum to
+/// their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cluster {
     /// Added to the numerator.

@@ -15,7 +15,7 @@
 /// The least rise of a curve over its whole length, as a share of its range of y (of 1 if flat).
 pub const MIN_RISE: f64 = 1e-4;
 
-/// Why points do not make a curve.
+/// Error in the points of a curve.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CurveError {
@@ -62,7 +62,7 @@ pub enum CurveError {
     },
 }
 
-/// Whether a curve can be made of points at all.
+/// Checks that a curve can be made of points at all.
 fn check(points: &[(f64, f64)]) -> Result<(), CurveError> {
     if let Some(index) = points.iter().position(|p| !(p.0.is_finite() && p.1.is_finite())) {
         let (x, y) = points[index];

@@ -19,7 +19,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `v` lies within, ends included.
+    /// True if `v` lies within the interval, ends included.
     pub fn contains(&self, v: f64) -> bool {
         self.lo <= v && v <= self.hi
     }

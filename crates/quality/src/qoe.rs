@@ -27,7 +27,7 @@ pub struct QoeParams {
     pub beta: f64,
     /// Penalty per unit of quality difference between adjacent chunks.
     pub gamma: f64,
-    /// What that difference is taken on.
+    /// Qualities on which that difference is taken.
     pub smoothness: Smoothness,
 }
 
@@ -52,7 +52,7 @@ impl QoeParams {
     }
 }
 
-/// What one chunk contributed.
+/// Contribution of one chunk to the QoE.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChunkQoe {
     /// Its perceptual quality.

@@ -45,8 +45,8 @@ impl Share {
     }
 }
 
-/// How many independent `rows` would have the standard error that clusters show of a share that
-/// is `share`.
+/// Number of independent `rows` that would have the standard error that clusters show of a
+/// share that is `share`.
 fn effective(share: f64, of: Ratio, rows: usize) -> f64 {
     let (least, most) = (of.clusters as f64, rows.max(of.clusters) as f64);
     let variance = share * (1.0 - share);

@@ -18,10 +18,10 @@ use crate::reports::Reports;
 /// requests as RFC 9114, section 6.1, says that servers should let clients have.
 pub(crate) const MAX_STREAMS: u32 = 100;
 
-/// What a controller is made from.
+/// Arguments from which a congestion controller is made.
 #[derive(Clone, Copy, Debug)]
 pub struct NewController {
-    /// When the connection (or its new path) begins.
+    /// Time at which the connection, or its new path, begins.
     pub now: Time,
     /// The largest UDP payload in bytes.
     pub payload_bytes: u64,
@@ -52,7 +52,7 @@ impl From<ControllerConfig> for ControllerFactory {
     }
 }
 
-/// When the peer acknowledges what this endpoint sends.
+/// Policy by which the peer acknowledges the packets of this endpoint.
 ///
 /// In QUIC's extension for acknowledgement frequency (draft-ietf-quic-ack-frequency-04) the sender
 /// of data asks for it, so this is set where the data comes from.
@@ -91,8 +91,8 @@ pub struct Admission {
     pub handshakes: usize,
     /// Connections at most; further clients are turned away.
     pub connections: usize,
-    /// How long a client may take for its handshake; `None`: for ever, so long as it says
-    /// something.
+    /// Maximum time of a client's handshake; `None`: no limit, so long as the client
+    /// sends something.
     pub handshake_timeout: Option<Duration>,
 }
 
@@ -117,7 +117,7 @@ impl Default for Admission {
 pub trait FirstPacketAuthorization: Send + Sync {
     /// Token of a client's first packet, made for each connection.
     fn token(&self) -> Bytes;
-    /// Whether a server accepts the token of a peer at `from`. It is asked once per connection.
+    /// True if a server accepts the token of a peer at `from`. It is asked once per connection.
     fn admits(&self, token: &[u8], from: SocketAddr) -> bool;
 }
 
@@ -238,9 +238,9 @@ pub struct AcceptConfig {
     /// until it is [active](crate::Connection::mark_active): over HTTP/3 from its first request on.
     /// `None`: no limit.
     pub connection_limiter: Option<Arc<ConnectionLimiter>>,
-    /// What a server's stateless resets are made from (RFC 9000, section 10.3): one that has it
-    /// from before a crash can tell clients at once that their connections are gone. `None`: a new
-    /// one.
+    /// Secret from which a server's stateless resets are made (RFC 9000, section 10.3): a server
+    /// that has the secret from before a crash can tell clients at once that their connections are
+    /// gone. `None`: a new one.
     ///
     /// Each endpoint makes a key of its own from it and its local address. Machines that listen at
     /// the same address must not have the same secret (section 21.11).
@@ -262,7 +262,7 @@ pub struct DebugFiles {
 pub struct TransportConfig {
     /// Makes the congestion controllers.
     pub controller: ControllerFactory,
-    /// When the peer acknowledges.
+    /// Policy by which the peer acknowledges.
     pub acks: AckPolicy,
     /// Sizes and marks of packets.
     pub packets: PacketConfig,
@@ -270,7 +270,7 @@ pub struct TransportConfig {
     pub flow: FlowControl,
     /// Timeouts of connections.
     pub timers: Timers,
-    /// Which connections a server accepts.
+    /// Conditions on the connections that a server accepts.
     pub accept: AcceptConfig,
     /// Authorisation of first packets. A server with it answers unauthenticated peers with nothing: no
     /// handshake, no version negotiation, no stateless reset. Not together with address validation
@@ -278,11 +278,11 @@ pub struct TransportConfig {
     pub first_packet_authorization: Option<Arc<dyn FirstPacketAuthorization>>,
     /// Reports of receivers to controllers.
     pub reports: Reports,
-    /// How packets are protected and where secrets come from. Only the two constructors make one.
+    /// Protection of packets, and source of secrets. Only the two constructors make one.
     pub security: Security,
     /// The application protocols, best first (RFC 7301). Both sides need one in common.
     pub alpn: Vec<Vec<u8>>,
-    /// Where logs and secrets are written.
+    /// Files for logs and secrets.
     pub debug_files: DebugFiles,
     /// Moves the base of the clock that QUIC computes with. Nothing may depend on it: for tests
     /// of just that.

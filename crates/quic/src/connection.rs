@@ -192,7 +192,7 @@ impl Connection {
         self.0.first_path().map(|path| (path.remote(), path.local_ip()))
     }
 
-    /// Whether the peer opened it: then the peer may migrate.
+    /// True if the peer opened the connection: then the peer may migrate.
     pub fn is_accepted(&self) -> bool {
         self.0.is_accepted()
     }

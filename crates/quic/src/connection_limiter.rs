@@ -82,7 +82,7 @@ struct Slot {
 struct SlotState {
     /// Its number among the idle ones, while it is idle.
     idle_number: Option<u64>,
-    /// Whether its permit was revoked, and is not to be given back.
+    /// True if the permit was revoked, and is not to be given back.
     is_evicted: bool,
     on_evicted: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -96,7 +96,7 @@ impl fmt::Debug for Slot {
 /// Shared permits of an address for each connection that it may have.
 const SHARED_PERMITS_PER_CONNECTION: usize = 4;
 
-/// Why a connection gets no permit.
+/// Limit that denies a connection its permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitExceeded {
     /// There are as many connections as there may be.
@@ -181,7 +181,7 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Whether an address has a quarter of the connections that it may have. From then on its peers must
+    /// True if an address has a quarter of the connections that it may have. From then on its peers must
     /// validate it (RFC 9000, section 8.1.2): forged addresses take no more from it.
     pub fn is_crowded(&self, address: IpAddr) -> bool {
         let connections =
@@ -293,7 +293,7 @@ impl ActivityHandle {
         }
     }
 
-    /// Whether nothing was asked for, so that it may be evicted.
+    /// True if no request is outstanding, so that the connection may be evicted.
     pub fn is_idle(&self) -> bool {
         self.slot.is_idle.load(Ordering::Relaxed)
     }

@@ -281,7 +281,7 @@ impl Endpoint {
 
     /// Waits until all that was written on any connection has been acknowledged.
     pub async fn flushed(&self) {
-        /// How often it looks: a stop is no matter of microseconds.
+        /// Interval between two looks: a stop is no matter of microseconds.
         const EVERY: Duration = Duration::from_millis(10);
         loop {
             // First: what was written just now is not on the driver's books yet.
@@ -339,7 +339,7 @@ fn random_ids(endpoint: &mut EndpointConfig, shard: Option<Shard>, bytes: usize)
     Arc::new(|| RandomConnectionIdGenerator::new(INITIAL_ID_BYTES).generate_cid())
 }
 
-/// What all connections that a server accepts begin with.
+/// Configuration with which all connections that a server accepts begin.
 fn server_config(config: &TransportConfig, token_key: TokenKey) -> Result<ServerConfig, QuicError> {
     let keylog = config.debug_files.keylog.as_deref();
     let crypto = config.security.cipher().server(&config.alpn, keylog)?;
@@ -368,7 +368,8 @@ fn bind(
     Ok(Arc::from(socket))
 }
 
-/// What peers may send: an Ethernet frame's worth. Also the size of receive buffers.
+/// Maximum UDP payload that peers may send: an Ethernet frame's worth. Also the size of receive
+/// buffers.
 const PEER_PAYLOAD_BYTES: u16 = 1472;
 
 fn check(config: &TransportConfig) -> Result<(), QuicError> {

@@ -13,7 +13,7 @@ pub enum QuicError {
     Io {
         /// The file, if it was one.
         path: Option<PathBuf>,
-        /// What the system says.
+        /// Message of the system's error.
         message: String,
     },
     /// A setting that QUIC does not allow.

@@ -21,13 +21,13 @@ const CREDIT_BYTES: f64 = 262_144.0;
 /// Groups without streams that are remembered.
 const MAX_IDLE_GROUPS: usize = 64;
 
-/// Where a stream stands among the others of its connection.
+/// Position of a stream among the others of its connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendOrder {
     /// The group of streams with which it shares a weight.
     pub group: u64,
-    /// Whether it is written before the streams of all groups: for what is short and waited for. Its
-    /// bytes count for its group.
+    /// True for a stream that is written before the streams of all groups: for what is short and
+    /// waited for. Its bytes count for its group.
     pub first: bool,
     /// Its priority within the group.
     pub priority: Priority,
@@ -42,7 +42,7 @@ pub(crate) struct FairQueue {
     clock: f64,
 }
 
-/// Where a stream stands: lower is earlier.
+/// Rank of a stream that waits: lower is earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     later: bool,
@@ -98,7 +98,7 @@ impl FairQueue {
         }
     }
 
-    /// Where a stream stands now: of those that wait the lowest one is next. Writing changes it, for the
+    /// Rank of a stream now: of those that wait the lowest one is next. Writing changes it, for the
     /// stream and others of its group, never to a lower one.
     pub(crate) fn rank(&self, id: StreamId) -> Rank {
         let Some(stream) = self.streams.get(&id) else {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 /// Limit of datagrams in the queue: more are dropped, as a full socket drops them.
 const MAX_WAITING: usize = 1024;
 
-/// Whether a datagram is of another protocol than QUIC.
+/// True if a datagram is of another protocol than QUIC.
 pub(crate) fn is_non_quic(payload: &[u8]) -> bool {
     payload.first().is_some_and(|first| (4..=15).contains(first))
 }
@@ -99,7 +99,7 @@ impl NonQuicSocket {
         Poll::Pending
     }
 
-    /// Whether a datagram that is too large for the path may arrive all the same, in fragments.
+    /// True if a datagram that is too large for the path may arrive all the same, in fragments.
     pub fn may_fragment(&self) -> bool {
         self.socket.may_fragment()
     }

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
-/// What a panic was raised with.
+/// Payload with which a panic was raised.
 pub type Panic = Box<dyn Any + Send>;
 
 /// Runs `f`.

@@ -5,7 +5,7 @@
 pub struct Priority {
     /// From 0, the most urgent, to 7.
     pub urgency: u8,
-    /// Whether the response is of use piece by piece: it then shares with others of its urgency, which
+    /// True if the response is of use piece by piece: it then shares with others of its urgency, which
     /// otherwise go one after another.
     pub incremental: bool,
 }
@@ -40,8 +40,8 @@ impl Priority {
         priority
     }
 
-    /// What orders streams of one group: lower goes first. `number` is that of the stream, `bytes` what
-    /// it was given so far.
+    /// Key that orders streams of one group: lower goes first. `number` is that of the stream, `bytes`
+    /// what it was given so far.
     pub(crate) fn rank(self, number: u64, bytes: u64) -> (u8, bool, u64) {
         (self.urgency, self.incremental, if self.incremental { bytes } else { number })
     }

@@ -16,7 +16,7 @@ use airlane_congestion::{Controller, Rtt};
 use noq_proto::{ConnectionId, Side};
 use serde::Serialize;
 
-/// Where the log of a connection goes, and what its head tells.
+/// Folder for the log of a connection, and the contents of the log's head.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) dir: PathBuf,
@@ -87,7 +87,7 @@ pub(crate) struct Qlog {
     /// `None` after an error.
     out: Option<BufWriter<File>>,
     path: PathBuf,
-    /// What was written last.
+    /// Metrics written last.
     last: Metrics,
     /// Packets that the acknowledgement being read covers.
     acked: Vec<u64>,
@@ -377,7 +377,7 @@ struct Metrics {
 }
 
 impl Metrics {
-    /// What is not as it was in `old`.
+    /// Metrics that differ from those in `old`.
     fn since(&self, old: &Self) -> Self {
         fn changed<T: Copy + PartialEq>(new: Option<T>, old: Option<T>) -> Option<T> {
             new.filter(|_| new != old)
@@ -395,7 +395,7 @@ impl Metrics {
     }
 }
 
-/// What was asked for from outside: a weight, or the rate of an explicit controller in bits per
+/// Request of the application: a weight, or the rate of an explicit controller in bits per
 /// second.
 #[derive(Serialize)]
 struct WeightUpdated {

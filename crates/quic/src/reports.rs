@@ -15,7 +15,7 @@ pub type Reporter = Box<dyn FnMut(Time) -> Option<Bytes> + Send>;
 /// Reads the reports that come over one connection: what they tell the controller, if anything.
 pub type ReportReader = Box<dyn FnMut(Time, &[u8]) -> Option<Signal> + Send>;
 
-/// Where the reports of a client's connections come from.
+/// Source of the reports of a client's connections.
 #[derive(Clone)]
 pub struct ReportSource {
     pub(crate) every: Duration,
@@ -41,11 +41,11 @@ impl fmt::Debug for ReportSource {
 pub struct Reports {
     /// A client's reports to the controllers of its servers.
     pub source: Option<ReportSource>,
-    /// What a server reads the reports of its clients with.
+    /// Sink to which a server passes the reports of its clients.
     pub sink: Option<ReportSink>,
 }
 
-/// What reads the reports that come to a server.
+/// Factory of the readers for the reports that come to a server.
 #[derive(Clone)]
 pub struct ReportSink(Arc<dyn Fn() -> ReportReader + Send + Sync>);
 

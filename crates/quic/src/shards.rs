@@ -40,7 +40,7 @@ pub(crate) struct Shard {
     handshakes: Arc<AtomicUsize>,
 }
 
-/// What the others have received for an endpoint.
+/// Datagrams for an endpoint that the others at its address have received.
 #[derive(Default)]
 struct Inlet {
     waiting: Mutex<VecDeque<Received>>,

@@ -119,11 +119,11 @@ impl Drop for SendStream {
 pub struct RecvStream {
     link: Arc<Owner>,
     id: StreamId,
-    /// Where the driver puts what comes, for readers that take all of it.
+    /// Inbox in which the driver puts the data of the stream, for readers that take all of it.
     inbox: Option<Arc<Inbox>>,
     /// Taken, and not asked for yet.
     taken: VecDeque<Bytes>,
-    /// How it ended: at its end, or reset with a code. noq-proto then knows it no more.
+    /// End of the stream: complete, or reset with a code.
     ended: Option<Result<(), QuicError>>,
 }
 

@@ -21,7 +21,7 @@ pub type RuntimeHandle = Arc<dyn Runtime>;
 /// A datagram to send, or several of one size, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// Where to.
+    /// Destination address.
     pub dst: SocketAddr,
     /// The local address to send from; `None`: whichever leads there. Whoever answers on a socket
     /// that is bound to no address of its own names the one that was asked.
@@ -40,12 +40,12 @@ pub struct Datagram<'a> {
 /// A datagram that was received.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// Where from.
+    /// Source address.
     pub src: SocketAddr,
     /// The local address that it came to.
     pub dst_ip: IpAddr,
-    /// When it arrived at the host, however late it is asked for. In real time, where the system
-    /// keeps no times, when the socket was read.
+    /// Time at which it arrived at the host, however late it is asked for. In real time, where
+    /// the system keeps no times, when the socket was read.
     pub at: Time,
     /// The ECN field.
     pub ecn: Ecn,
@@ -93,7 +93,7 @@ pub trait UdpSocket: Send + Sync + Debug {
     fn max_segments(&self) -> usize {
         1
     }
-    /// Whether a datagram that is too large for the path may arrive all the same, in fragments.
+    /// True if a datagram that is too large for the path may arrive all the same, in fragments.
     fn may_fragment(&self) -> bool {
         false
     }

@@ -39,7 +39,7 @@ impl<T> SortedIndexBuffer<T> {
         Self::default()
     }
 
-    /// Whether it has no values.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -136,12 +136,12 @@ impl<T> SortedIndexBuffer<T> {
         slots.filter_map(move |(i, slot)| Some((self.first + i as u64, slot?)))
     }
 
-    /// Where the value at `index` would stand: perhaps behind the last.
+    /// Position at which the value at `index` would stand: perhaps behind the last.
     fn place(&self, index: u64) -> Option<usize> {
         usize::try_from(index.checked_sub(self.first)?).ok()
     }
 
-    /// Where the values in `range` stand.
+    /// Positions of the values in `range`.
     fn places<R: RangeBounds<u64>>(&self, range: R) -> Range<usize> {
         let behind = |index: u64| {
             let place = index.saturating_sub(self.first);

@@ -3,7 +3,7 @@
 use super::wire::WireError;
 use airlane_multipath::MultipathError;
 
-/// Why a session ended early.
+/// Error that ended a session early.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TilesError {
     /// The stream failed.

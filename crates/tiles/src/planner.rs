@@ -14,7 +14,7 @@ use super::error::TilesError;
 use super::title::{Tile, Title, bytes_of};
 use super::wire::Report;
 
-/// How levels and order are chosen.
+/// Method by which levels and order are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Method {
     /// Algorithm 1 of the paper, with a loss.
@@ -25,10 +25,10 @@ pub enum Method {
     Joint,
 }
 
-/// What a planner keeps to.
+/// Configuration of a planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlannerConfig {
-    /// How it chooses.
+    /// Method by which it chooses.
     pub method: Method,
     /// C_agg as a factor on the mean of past throughput.
     pub margin: f64,
@@ -65,7 +65,7 @@ pub struct Planner {
     attention: Arc<Vec<Vec<f64>>>,
     config: PlannerConfig,
     history: History,
-    /// What the client showed at the last GoP that it reported.
+    /// State of the client's display at the last GoP that it reported.
     display: Display,
     /// The next GoP to be reported.
     next_report: u32,
@@ -152,7 +152,7 @@ impl Planner {
         }
     }
 
-    /// How many GoPs were sent, or left out, of which no report has come.
+    /// Number of GoPs that were sent, or left out, and not reported yet.
     pub fn unreported(&self) -> usize {
         self.sent.len()
     }
@@ -194,7 +194,7 @@ impl Planner {
     }
 }
 
-/// What a display shows of tiles.
+/// Contents of tiles for the display, and the mean squared errors of those that arrived.
 fn contents(tiles: &[Tile], arrived: &[Option<f64>]) -> Vec<(TileContent, Option<f64>)> {
     tiles.iter().zip(arrived).map(|(tile, mse)| (tile.content, *mse)).collect()
 }

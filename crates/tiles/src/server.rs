@@ -39,7 +39,7 @@ pub struct Show {
 pub struct SentGop {
     /// The plan; empty if its time had passed before it could begin.
     pub plan: Vec<Item>,
-    /// How many tiles of it were sent, from the first.
+    /// Number of its tiles that were sent, from the first.
     pub sent: usize,
 }
 

@@ -11,7 +11,7 @@ use super::wire::{MAX_GOPS, MAX_TILE_BYTES, MIN_GOP};
 pub struct Tile {
     /// Its encodings. Messages name a level by its place in this list.
     pub levels: Vec<Level>,
-    /// What it costs when it is missing.
+    /// Error of the tile when it is missing.
     pub content: TileContent,
 }
 
@@ -24,7 +24,7 @@ pub struct Title {
     gops: Vec<Vec<Tile>>,
 }
 
-/// Why tiles do not make a title.
+/// Error in the tiles of a title.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TitleError {
     /// A name that no message holds.
@@ -41,9 +41,9 @@ pub enum TitleError {
     Tiles {
         /// The GoP.
         gop: usize,
-        /// How many tiles it has.
+        /// Number of tiles of the GoP.
         found: usize,
-        /// How many the tiling has.
+        /// Number of tiles of the tiling.
         expected: usize,
     },
     /// A tile with no levels, with too many, with an empty or a very large one, or with a distortion
@@ -54,7 +54,7 @@ pub enum TitleError {
         gop: usize,
         /// The tile.
         tile: usize,
-        /// What is wrong with it.
+        /// Fault of the tile.
         problem: &'static str,
     },
 }
@@ -100,7 +100,7 @@ impl Title {
         &self.name
     }
 
-    /// How its frames are cut.
+    /// Tiling by which its frames are cut.
     pub fn tiling(&self) -> Tiling {
         self.tiling
     }
@@ -110,7 +110,7 @@ impl Title {
         self.gop
     }
 
-    /// How many GoPs it has.
+    /// Number of GoPs.
     pub fn gops(&self) -> usize {
         self.gops.len()
     }

@@ -22,7 +22,7 @@ pub struct ShownGop {
     pub late: Vec<bool>,
     /// Bytes of parts, of any GoP, that came while the stream was busy with this one.
     pub bytes: u64,
-    /// How long that was.
+    /// Time for which the stream was busy with this GoP.
     pub busy: Duration,
 }
 
@@ -36,7 +36,7 @@ pub struct Viewer {
     title: String,
     begin: Begin,
     tiles: usize,
-    /// When the session's first message came: GoP 0 starts.
+    /// Time of the session's first message: GoP 0 starts.
     since: Time,
     /// Those that can still arrive in time, from the one that is due next.
     open: VecDeque<Open>,
@@ -54,7 +54,7 @@ pub struct Viewer {
 struct Open {
     levels: Vec<Option<u8>>,
     begun: Vec<bool>,
-    /// When its end came, and bytes that had come by then.
+    /// Time at which its end came, and bytes that had come by then.
     ended: Option<(Time, u64)>,
 }
 
@@ -92,7 +92,7 @@ impl Viewer {
         }
     }
 
-    /// When the next GoP is shown; `None` after the last.
+    /// Time at which the next GoP is shown; `None` after the last.
     pub fn next_deadline(&self) -> Option<Time> {
         (self.next < self.begin.gops).then(|| self.since + self.begin.gop * (self.next + 1))
     }

@@ -25,16 +25,16 @@ const PART_HEAD: usize = 18;
 /// Bytes of a report before its bits.
 const REPORT_HEAD: usize = 19;
 
-/// What the client asks for: its first message.
+/// Request of the client: its first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The name of a title, 1 to 255 bytes.
     pub title: String,
-    /// How many GoPs of it, 1 to [`MAX_GOPS`]; after its last the title begins again.
+    /// Number of GoPs of the title, 1 to [`MAX_GOPS`]; after its last the title begins again.
     pub gops: u32,
 }
 
-/// What the server sends first, at the moment that the first GoP starts.
+/// First message of the server, at the moment that the first GoP starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begin {
     /// Columns of tiles, 1 to 64.
@@ -43,7 +43,7 @@ pub struct Begin {
     pub rows: u8,
     /// Duration of a GoP: whole milliseconds.
     pub gop: Duration,
-    /// How many GoPs follow.
+    /// Number of GoPs that follow.
     pub gops: u32,
 }
 
@@ -64,12 +64,13 @@ pub struct Part {
     pub payload: Bytes,
 }
 
-/// What a client says of a GoP when it shows it.
+/// Report of a client on a GoP when it shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The GoP.
     pub gop: u32,
-    /// How long the stream was busy with it: until its end came, a whole GoP duration if it did not.
+    /// Time for which the stream was busy with the GoP: until its end came, a whole GoP duration if
+    /// it did not.
     pub busy: Duration,
     /// Bytes of parts, of any GoP, that came in that time.
     pub bytes: u64,
@@ -86,7 +87,7 @@ pub enum FromServer {
     GopEnd(u32),
 }
 
-/// What is no message of this version.
+/// Error in bytes that are no message of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The first bytes are not those of this protocol and version.

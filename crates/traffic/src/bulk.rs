@@ -63,13 +63,13 @@ pub fn receiver(mut config: TransportConfig) -> TransportConfig {
 /// The name under which the pattern's start is found.
 const BODY: &str = "bulk";
 
-/// What an application whose supply is limited hands over at once.
+/// Size of the pieces that an application whose supply is limited hands over at once.
 const LIMITED_PIECE_BYTES: u64 = 4_096;
 
 /// Bytes that an endless transfer has: more than anybody waits for.
 const ENDLESS: u64 = 1 << 60;
 
-/// How fast the application has what is sent.
+/// Rate at which the application has what is sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Supply {
     /// It has no more than this from a time on; else all of it at once.
@@ -145,7 +145,7 @@ async fn send(
     Ok(())
 }
 
-/// What a receiver has got so far; it can be read while the transfer runs.
+/// Count of what a receiver has got so far; it can be read while the transfer runs.
 #[derive(Debug, Default)]
 pub struct Received {
     bytes: AtomicU64,

@@ -19,9 +19,9 @@ pub enum TrafficError {
     /// The peer sent something else than what was asked for.
     #[error("{path}: {problem}")]
     Answer {
-        /// What was asked for.
+        /// Path that was asked for.
         path: String,
-        /// What is wrong with the answer.
+        /// Fault of the answer.
         problem: String,
     },
 }

@@ -6,7 +6,7 @@ use crate::head::HeadTrace;
 use crate::tiling::Tiling;
 use crate::viewport::{FieldOfView, Viewport};
 
-/// What P(t), "the probability that a tile t will be observed" (section 4.1), counts.
+/// Definition of P(t), "the probability that a tile t will be observed" (section 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Observation {
     /// The mean over users and moments of the tile's share of the viewport's solid angle. These sum
@@ -19,7 +19,7 @@ pub enum Observation {
     Seen,
 }
 
-/// How GoPs are looked at.
+/// Sampling of viewports in GoPs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
     /// The panorama's tiles.
@@ -44,8 +44,8 @@ pub struct Audience {
 }
 
 impl Audience {
-    /// What each user saw of the first `gops` GoPs. A user whose trace is shorter goes on looking
-    /// where it ends.
+    /// Tiles that each user saw in the first `gops` GoPs. A user whose trace is shorter goes on
+    /// looking where it ends.
     pub fn new(traces: &[HeadTrace], gops: usize, sampling: &Sampling) -> Self {
         let tiles = sampling.tiling.tiles();
         let moments = sampling.moments.max(1);
@@ -69,12 +69,12 @@ impl Audience {
         Self { tiles, gops, shares, seen }
     }
 
-    /// How many users there are.
+    /// Number of users.
     pub fn users(&self) -> usize {
         self.shares.len() / (self.gops * self.tiles).max(1)
     }
 
-    /// How many GoPs there are.
+    /// Number of GoPs.
     pub fn gops(&self) -> usize {
         self.gops
     }

@@ -26,14 +26,14 @@ use crate::synthetic::{exponential, normal};
 /// Samples of a trace per second.
 pub const SAMPLES_PER_S: u32 = 30;
 
-/// How a crowd looks around. Angles in degrees.
+/// Model of a crowd that looks around. Angles in degrees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CrowdModel {
     /// Attractors of a title; at least 1.
     pub attractors: usize,
     /// The n-th attractor's pull is this to the n-th power, before it rises and falls.
     pub pull_ratio: f64,
-    /// How far, in natural logarithms, a pull rises and falls.
+    /// Amplitude with which a pull rises and falls, in natural logarithms.
     pub pull_swing: f64,
     /// The angle at which an attractor's pull on a viewer has fallen to 1/e.
     pub reach_deg: f64,
@@ -131,7 +131,7 @@ impl Attractor {
     }
 }
 
-/// What a viewer looks at.
+/// Target that a viewer looks at.
 #[derive(Clone, Copy)]
 enum Target {
     /// An attractor, missed by so much.
@@ -167,7 +167,7 @@ struct Viewer<'a> {
     /// The direction of exploring: 1 or -1.
     sense: f64,
     target: Target,
-    /// Where and when the last turn began, and how long it takes.
+    /// Beginning of the last turn, in direction and time, and duration of the turn.
     from: Gaze,
     since: f64,
     turning_s: f64,

@@ -10,7 +10,7 @@ use crate::viewport::FieldOfView;
 
 /// The time over which speed is taken: recordings have 10 samples per second and whole degrees.
 const SPEED_OVER: Duration = Duration::from_millis(200);
-/// Where heads are compared with themselves and each other.
+/// Interval at which directions of heads are compared with themselves and each other.
 const STEP: Duration = Duration::from_millis(200);
 
 /// Statistics over all titles and viewers; angles in degrees, between directions of view.

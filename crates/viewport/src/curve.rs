@@ -12,7 +12,7 @@ pub struct Level {
     pub mse: f64,
 }
 
-/// Why levels do not make a curve.
+/// Error in the levels of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum CurveError {
     /// There is no level, or there are too many.

@@ -1,17 +1,17 @@
 //! What a display shows where a tile is missing.
 
-/// What fills the place of a missing tile.
+/// Replacement of a missing tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Concealment {
-    /// What the display showed there in the previous GoP; mid-grey before the first.
+    /// The tile's place as the display showed it in the previous GoP; mid-grey before the first.
     #[default]
     Previous,
     /// Mid-grey (128).
     Grey,
 }
 
-/// What the content of a tile in a GoP costs when it is missing. Both are mean squared errors
-/// against the original.
+/// Error of a tile in a GoP when it is missing. Both are mean squared errors against the
+/// original.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TileContent {
     /// Of the last picture of the previous GoP's original in its place, standing still.
@@ -20,7 +20,7 @@ pub struct TileContent {
     pub grey_mse: f64,
 }
 
-/// What each tile of the display shows, GoP after GoP.
+/// Display of tiles, GoP after GoP: the error of what each tile shows.
 ///
 /// The model of a previous tile: the change of the content and the coding error of what is still
 /// shown are uncorrelated, so their squares add up: `MSE = change + MSE shown before`. That grows

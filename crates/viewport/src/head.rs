@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::orientation::Orientation;
 
-/// Why samples do not make a trace.
+/// Error in the samples of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeadTraceError {
     /// There is none.
@@ -18,8 +18,8 @@ pub enum HeadTraceError {
     NotRising(usize),
 }
 
-/// Where one user looked over one video: samples at any times, in between turned evenly from one to
-/// the next on the shortest way.
+/// Directions in which one user looked over one video: samples at any times, in between turned
+/// evenly from one to the next on the shortest way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeadTrace {
     samples: Vec<(Duration, Orientation)>,

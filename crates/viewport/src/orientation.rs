@@ -58,7 +58,7 @@ impl Orientation {
         }
     }
 
-    /// Whether all angles that made it were finite.
+    /// True if all angles that made the orientation were finite.
     pub(crate) fn is_finite(self) -> bool {
         self.w.is_finite() && self.v.iter().all(|x| x.is_finite())
     }

@@ -29,8 +29,8 @@ pub struct Solution {
     pub expected_mse: f64,
     /// Its size in bits.
     pub bits: u64,
-    /// Whether it keeps to C_agg. If not, all tiles have their smallest level, and the last ones
-    /// are likely to be late.
+    /// True if the plan keeps to C_agg. If not, all tiles have their smallest level, and the
+    /// last ones are likely to be late.
     pub fits: bool,
 }
 

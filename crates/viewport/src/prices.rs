@@ -43,7 +43,7 @@ impl Classes {
     }
 }
 
-/// What a tile chose.
+/// Choice of a tile: its deadline class, its level, and their cost.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     class: usize,
@@ -51,7 +51,7 @@ struct Choice {
     cost: f64,
 }
 
-/// What came of it.
+/// Result of the price method: a bound, and the best plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Priced {
     /// No plan within C_agg has less [`LossKind::Corrected`] loss. Negative infinity if that is not
@@ -109,7 +109,7 @@ pub(crate) fn priced(
     found
 }
 
-/// What a bit is worth to each sample alone, if all of it were known beforehand.
+/// Multiplier of each sample: the worth of a bit to it alone, if all of it were known beforehand.
 fn first_multipliers(
     problem: &Problem<'_>,
     workspace: &mut Workspace,
@@ -172,8 +172,8 @@ fn overflow(problem: &Problem<'_>, classes: &Classes, choices: &[Choice]) -> Vec
     sums.collect()
 }
 
-/// What the tiles chose, in the order of worth. That is class by class: with `q` falling and prices
-/// falling from class to class, a tile whose bits are worth more never chooses a later one.
+/// Plan of the tiles' choices, in the order of worth. That is class by class: with `q` falling and
+/// prices falling from class to class, a tile whose bits are worth more never chooses a later one.
 fn plan(problem: &Problem<'_>, choices: &[Choice]) -> Plan {
     let levels: Vec<usize> = choices.iter().map(|choice| choice.level).collect();
     let order = problem.worth_order(&levels);

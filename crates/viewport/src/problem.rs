@@ -11,11 +11,11 @@ pub enum ProblemError {
     /// Curves, probabilities and deadlines are not equally many.
     #[error("found {curves} curves, {probabilities} probabilities and {deadlines} deadlines")]
     Lengths {
-        /// How many curves.
+        /// Number of curves.
         curves: usize,
-        /// How many probabilities.
+        /// Number of probabilities.
         probabilities: usize,
-        /// How many deadlines.
+        /// Number of deadlines.
         deadlines: usize,
     },
     /// A probability or a deadline is below 0, infinite or not a number.
@@ -23,12 +23,12 @@ pub enum ProblemError {
     Value {
         /// The tile.
         tile: usize,
-        /// What was found.
+        /// Value that was found.
         value: f64,
     },
 }
 
-/// What is known of a GoP before it is sent. Tiles are numbered in their default placement.
+/// Data of a GoP that are known before it is sent. Tiles are numbered in their default placement.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
     curves: &'a [TileCurve],
@@ -47,7 +47,7 @@ pub struct Plan {
     pub order: Vec<usize>,
 }
 
-/// Which loss a tile has, and how Algorithm 1 orders tiles by it.
+/// Loss of a tile, and the order of tiles by it in Algorithm 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum LossKind {
     /// As printed: `eps * P * D(R)`, in ascending order.
@@ -121,7 +121,7 @@ impl<'a> Problem<'a> {
         self.throughput
     }
 
-    /// Whether no tile has a level that is worse than the tile missing, so that being late never
+    /// True if no tile has a level that is worse than the tile missing, so that being late never
     /// helps.
     pub(crate) fn is_late_never_better(&self) -> bool {
         self.curves.iter().all(|curve| curve.levels()[0].mse <= curve.missing())
@@ -166,9 +166,9 @@ impl<'a> Problem<'a> {
         kind.of(eps, self.probabilities[tile], mse, curve.missing())
     }
 
-    /// What P1 minimises, summed over tiles: the factor 1/N of the text changes no choice. With
-    /// [`LossKind::Corrected`] and P(t) that sum to 1 this is the expected mean squared error of the
-    /// viewport.
+    /// Objective that P1 minimises, summed over tiles: the factor 1/N of the text changes no choice.
+    /// With [`LossKind::Corrected`] and P(t) that sum to 1 this is the expected mean squared error
+    /// of the viewport.
     pub fn loss(&self, plan: &Plan, kind: LossKind) -> f64 {
         let mut complete = 0;
         let mut loss = 0.0;
@@ -180,8 +180,8 @@ impl<'a> Problem<'a> {
         loss
     }
 
-    /// What each bit of a tile at a level is worth if it arrives: `P * (Dmiss - D) / B`. A tile of 0
-    /// bits is worth nothing, as its place changes nothing.
+    /// Worth of each bit of a tile at a level if it arrives: `P * (Dmiss - D) / B`. A tile of 0 bits
+    /// is worth nothing, as its place changes nothing.
     pub fn worth(&self, tile: usize, level: usize) -> f64 {
         let bits = self.bits(tile, level);
         if bits == 0 {

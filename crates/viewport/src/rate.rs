@@ -42,11 +42,11 @@ impl Candidate {
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     candidates: Vec<Candidate>,
-    /// How many segments of its hull each tile has.
+    /// Number of segments taken of each tile's hull.
     taken: Vec<u32>,
 }
 
-/// What the rate step found.
+/// Result of the rate step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
     /// The level of each tile, by its place in [`TileCurve::levels`].
@@ -60,7 +60,7 @@ pub struct Allocation {
     pub bound: f64,
     /// Weighted fall of distortion per bit of the segment that no longer fitted whole; 0 if all do.
     pub multiplier: f64,
-    /// Whether the levels fit the budget. If not, they are the smallest that there are.
+    /// True if the levels fit the budget. If not, they are the smallest that there are.
     pub fits: bool,
 }
 

@@ -45,12 +45,12 @@ impl History {
         Ok(())
     }
 
-    /// How many samples it has.
+    /// Number of samples.
     pub fn len(&self) -> usize {
         self.sums.len()
     }
 
-    /// Whether it has none.
+    /// True if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.sums.is_empty()
     }

@@ -52,12 +52,12 @@ impl FieldOfView {
     }
 }
 
-/// What an eye sees at one moment.
+/// Region of a sphere that an eye sees at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Viewport {
-    /// Where it looks.
+    /// Direction of the eye.
     pub orientation: Orientation,
-    /// How far it sees to the sides.
+    /// Angles of the view, across and from top to bottom.
     pub field: FieldOfView,
 }
 
@@ -79,8 +79,8 @@ impl Plane {
         Self { normal, k: x.hypot(y).min(1.0), alpha: y.atan2(x) }
     }
 
-    /// Whether it bounds latitudes from below. A vertical plane, whose bound is one pole or the
-    /// other, may count as either.
+    /// True if the plane bounds latitudes from below. A vertical plane, whose bound is one pole
+    /// or the other, may count as either.
     fn is_lower(self) -> bool {
         self.normal[2] > -VERTICAL
     }
@@ -120,7 +120,7 @@ impl Viewport {
         ]
     }
 
-    /// Whether it shows the direction of a vector.
+    /// True if the viewport shows the direction of a vector.
     pub fn shows(&self, x: Vector) -> bool {
         self.normals().iter().all(|&normal| dot(normal, x) >= 0.0)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::library::{Context, Image};
 use crate::{Library, VpxError};
 
-/// How a clip is encoded.
+/// Settings for the encoding of a clip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Width of the pictures, even.
@@ -22,9 +22,9 @@ pub struct Settings {
     pub gop: u32,
     /// Kilobits per second of each layer alone, the lowest first; at most 5.
     pub layer_kbps: Vec<u32>,
-    /// How little time the encoder takes, 5 to 9.
+    /// Speed of the encoder, 5 to 9: higher is faster.
     pub speed: u32,
-    /// Whether luma is 0 to 255 instead of 16 to 235; key frames say so.
+    /// True if luma is 0 to 255 instead of 16 to 235; key frames say so.
     pub is_full_range: bool,
     /// Width and height that pictures are shown in, if these are others than their own.
     pub shown_size: Option<(u32, u32)>,

@@ -16,7 +16,7 @@ pub use decoder::{Decoder, Luma};
 pub use encoder::{Encoder, Settings};
 pub use library::Library;
 
-/// What went wrong with libvpx.
+/// Error of libvpx.
 #[derive(Debug, thiserror::Error)]
 pub enum VpxError {
     /// It is not there, or cannot be loaded.
@@ -25,7 +25,7 @@ pub enum VpxError {
          ffmpeg from a distribution brings it) or name it with --libvpx FILE"
     )]
     Missing {
-        /// What the system says of the last that was tried.
+        /// Message of the system on the last library that was tried.
         said: String,
     },
     /// It is there and cannot be used.
@@ -33,7 +33,7 @@ pub enum VpxError {
     Unusable {
         /// The library.
         file: String,
-        /// What is wrong with it.
+        /// Fault of the library.
         found: String,
         /// The releases that can be used.
         known: String,
@@ -41,9 +41,9 @@ pub enum VpxError {
     /// A call failed.
     #[error("libvpx failed {doing}: {said}")]
     Failed {
-        /// What it was to do.
+        /// Action that failed.
         doing: &'static str,
-        /// What it says.
+        /// Message of the library.
         said: String,
     },
     /// A thread for it could not be had.

@@ -38,7 +38,7 @@ pub struct PlannedExchange {
     pub vector: Vector,
     /// Bytes of its PSDU.
     pub bytes: u32,
-    /// Whether RTS and CTS come first.
+    /// True if RTS and CTS come first.
     pub is_protected: bool,
     /// The response.
     pub response: Response,

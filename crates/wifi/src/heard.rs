@@ -16,7 +16,7 @@ impl Address {
     /// Everybody.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// Whether it is of a group rather than of one station.
+    /// True for the address of a group rather than of one station.
     pub const fn is_group(&self) -> bool {
         self.0[0] & 1 != 0
     }
@@ -75,7 +75,7 @@ pub enum What {
     Frames {
         /// Vector of the PPDU.
         vector: Vector,
-        /// Whether it is an aggregate (A-MPDU).
+        /// True for an aggregate (A-MPDU).
         is_aggregate: bool,
         /// Frames that were decoded, in order.
         frames: Vec<Frame>,
@@ -93,11 +93,11 @@ pub struct Frame {
     pub transmitter: Option<Address>,
     /// The access point whose network it belongs to, of data and management.
     pub bssid: Option<Address>,
-    /// Whether it goes from the access point to a station.
+    /// True if the frame goes from the access point to a station.
     pub is_down: bool,
     /// Bytes of the MPDU, frame check sequence included.
     pub bytes: u32,
-    /// Whether it has been sent before.
+    /// True if the frame has been sent before.
     pub is_retry: bool,
     /// The sequence number, of data and management: 0 to 4095.
     pub sequence: u16,
@@ -188,7 +188,7 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
-    /// Whether it is data with a body.
+    /// True for data with a body.
     pub const fn is_data(self) -> bool {
         matches!(self, Self::QosData | Self::Data)
     }
@@ -243,7 +243,7 @@ impl BlockAck {
         Some(self.start.wrapping_add(bit) & 0x0fff)
     }
 
-    /// Whether it acknowledges the frame of a sequence number.
+    /// True if the block acknowledgement covers the frame of a sequence number.
     pub fn acknowledges(&self, sequence: u16) -> bool {
         let place = usize::from(sequence.wrapping_sub(self.start) & 0x0fff);
         self.came.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)

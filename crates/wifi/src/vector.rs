@@ -138,7 +138,7 @@ impl Format {
         }
     }
 
-    /// Whether it has aggregates (A-MPDU).
+    /// True if the format has aggregates (A-MPDU).
     pub const fn has_aggregates(self) -> bool {
         matches!(self, Self::Ht | Self::Vht | Self::He)
     }
@@ -171,7 +171,7 @@ impl Vector {
         Self { format: Format::Dsss, ..Self::ofdm(place) }
     }
 
-    /// Whether the standard has it.
+    /// True if the standard has the vector.
     pub fn is_valid(&self) -> bool {
         let guards: &[Guard] = match self.format {
             Format::Dsss | Format::Ofdm => &[Guard::Ns800],
@@ -194,7 +194,7 @@ impl Vector {
             && (self.format != Format::Vht || self.fills_symbols())
     }
 
-    /// Whether a symbol of VHT has a whole number of bits for each encoder: table by table, those that
+    /// True if a symbol of VHT has a whole number of bits for each encoder: table by table, those that
     /// do not are left out by the standard (802.11-2020, 21.5).
     fn fills_symbols(&self) -> bool {
         let (bits, num, den) = CODES[usize::from(self.mcs)];

@@ -22,7 +22,7 @@ const STATIONS: u16 = 50;
 /// Frames of an aggregate.
 const FRAMES: u16 = 16;
 const SIFS: Duration = Duration::from_micros(16);
-/// What goes before an attempt.
+/// Idle time before an attempt.
 const PAUSE: Duration = Duration::from_micros(110);
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {

@@ -136,7 +136,7 @@ fn run(setting: &Setting, story: Story, size: &str) -> Result<Vec<ClaimEntry>, P
     summary(&report.join("summary.json"))
 }
 
-/// Where titles are kept from one bench to the next.
+/// Folder in which titles are kept from one bench to the next.
 fn titles(setting: &Setting, size: &str) -> PathBuf {
     setting.root.join("target/browser-titles").join(size)
 }

@@ -17,7 +17,7 @@ const RATE_MBPS: f64 = 100.0;
 const RTT: Duration = Duration::from_millis(20);
 const FLOWS: [usize; 4] = [1, 8, 80, 800];
 
-/// What the packets go through.
+/// Chain of elements that the packets go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chain {
     DropTail,

@@ -19,7 +19,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     ])
 }
 
-/// How much faster than real time the schemes of a scenario run, with these settings.
+/// Speed at which the schemes of a scenario run, with these settings, as a multiple of real time.
 fn speed(
     bar: &str,
     scenario: &str,

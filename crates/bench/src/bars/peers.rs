@@ -6,7 +6,7 @@ use crate::bar::{Problem, Setting, median};
 use crate::ns3::{Build, Builds};
 use crate::output::figure;
 
-/// How it is measured, for notes.
+/// Method of the measurement, for notes.
 pub(super) const HOW: &str = "IP packets handed over, data and acknowledgements, over the wall time of the run alone; ours \
      and ns-3 in turn, medians";
 
@@ -96,7 +96,7 @@ impl<'a> Peers<'a> {
         })
     }
 
-    /// What each reached and which are missing, for a note.
+    /// Values that each peer reached, and the peers that are missing, for a note.
     pub(super) fn each(&self) -> String {
         let one = |p: &Peer| format!("; {} {}", p.build.name(), figure(p.rates.wall()));
         let mut note: String = self.all.iter().map(one).collect();

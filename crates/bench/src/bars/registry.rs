@@ -22,12 +22,12 @@ use crate::process::{Usage, run_child};
 
 /// Seconds of history of each session: all that is kept.
 const HISTORY_S: u64 = 600;
-/// How often players ask, all together, within a second.
+/// Number of bursts per second in which players ask, all together.
 const BURSTS: u32 = 1000;
 /// Between two slices of a look at all sessions, as the server has it.
 const BREATH: Duration = Duration::from_millis(1);
 
-/// What so many sessions took, told by the process that had them.
+/// Cost of so many sessions, told by the process that had them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Cost {
     /// Memory that the process had resident in addition: with all histories, and at the most.
@@ -36,7 +36,7 @@ pub(crate) struct Cost {
     max_bytes: u64,
     /// Requests of players.
     requests: usize,
-    /// How long they waited, seconds.
+    /// Times that they waited, seconds.
     median_s: f64,
     p999_s: f64,
     longest_s: f64,

@@ -15,26 +15,26 @@ use crate::metrics::Metrics;
 use crate::process::{self, Running, Scratch, Usage};
 use crate::title;
 
-/// What players hold: two chunks.
+/// Buffer of the players: two chunks.
 const BUFFER_S: u64 = 8;
 /// Sessions that what a session takes is told apart from what the server takes.
 const FEW: usize = 10;
 
-/// How much there is to do.
+/// Load of a measurement.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     /// Before the names of the rows.
     name: &'static str,
     sessions: usize,
-    /// How long after each other they begin.
+    /// Time between the beginnings of two sessions.
     stagger: Duration,
     /// With all of them there.
     seconds: u64,
-    /// How players choose rungs.
+    /// Algorithm by which players choose rungs.
     abr: &'static str,
     /// The rate of half quality of the title, which its rungs follow.
     half_quality_bps: f64,
-    /// What is asked of the time that weights take.
+    /// Rule for the time that weights take.
     updates: Rule,
 }
 
@@ -70,7 +70,7 @@ impl Load {
     }
 }
 
-/// What is read of a session's result.
+/// Part of a session's result that is read.
 #[derive(Debug, Deserialize)]
 struct Played {
     number: u32,
@@ -95,7 +95,7 @@ struct Counters {
     seconds: f64,
 }
 
-/// What came of a run.
+/// Result of a run.
 struct Run {
     played: Vec<Played>,
     /// Memory of the server, with all sessions there.

@@ -19,7 +19,7 @@ use crate::clock::Watch;
 use crate::metrics::Metrics;
 use crate::process::{self, Scratch};
 
-/// Who asks and takes nothing, and who asks beside it.
+/// Addresses of the client that asks and takes nothing, and of the one that asks beside it.
 const STALLING: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
 const BESIDE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 /// Bytes that the first takes of each answer: its head and little more.
@@ -28,14 +28,15 @@ const TAKES_BYTES: u32 = 2_048;
 const STREAMS: usize = 100;
 /// Bytes of what the other asks for: a chunk.
 const CHUNK_BYTES: usize = 500_000;
-/// How often it asks.
+/// Interval of its requests.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// How long the server has to forget connections that were closed, and how often it is asked.
+/// Maximum time in which the server forgets connections that were closed, and interval at which it
+/// is asked.
 const FORGETS: Duration = Duration::from_secs(10);
 const ASKED_EVERY: Duration = Duration::from_millis(100);
 
-/// What was measured over all rounds.
+/// Measurements of all rounds.
 #[derive(Default)]
 struct Measured {
     quiet: Vec<Duration>,
@@ -183,7 +184,7 @@ async fn stall(
     Ok((h3, answers))
 }
 
-/// How long requests for a chunk take.
+/// Latencies of requests for a chunk.
 async fn latencies(
     runtime: &RuntimeHandle,
     h3: &H3Client,

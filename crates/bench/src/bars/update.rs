@@ -65,7 +65,7 @@ fn of_corpus(setting: &Setting, name: &str, corpus: &Corpus) -> Result<Vec<Figur
     Ok(vec![figure("mean", mean, 10.0, note), figure("p99", high as f64, 50.0, String::new())])
 }
 
-/// What a server of many sessions spends on updates that take `mean_us` each: as many as the
+/// Cost of the updates of a server of many sessions, if each takes `mean_us`: as many as the
 /// sessions' world counts, and as many as there can be.
 fn of_sessions(setting: &Setting, mean_us: f64) -> Result<[Figure; 2], Problem> {
     let short = setting.quick.then(|| "duration_s=8".to_owned());

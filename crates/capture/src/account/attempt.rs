@@ -60,16 +60,16 @@ pub struct Attempt<'a> {
     pub air: Airtime,
     /// Airtime of the PPDU, heard or inferred.
     pub ppdu: Duration,
-    /// Whether the PPDU was data, or is taken for it.
+    /// True if the PPDU was data, or is taken for it.
     pub is_data: bool,
     /// Bytes that were not heard: from the inferred air and the sender's last rate.
     pub inferred_bytes: u64,
-    /// Whether an answer was expected and none was heard.
+    /// True if an answer was expected and none was heard.
     pub is_unanswered: bool,
 }
 
 impl Attempt<'_> {
-    /// Whether there was an MPDU of data of more than 200 bytes.
+    /// True if there was an MPDU of data of more than 200 bytes.
     pub fn is_active(&self) -> bool {
         let max_bytes = u64::from(self.exchange.ppdu.as_ref().map_or(0, |ppdu| ppdu.max_bytes));
         self.is_data && max_bytes.max(self.inferred_bytes) > ACTIVE_BYTES

@@ -25,7 +25,7 @@ struct Flow {
     mpdu: f64,
     /// The last block acknowledgement, and its traffic identifier.
     block_ack: Option<(u8, BlockAck)>,
-    /// Whether the sender has sent RTS.
+    /// True if the sender has sent RTS.
     is_protected: bool,
 }
 
@@ -110,7 +110,7 @@ impl Flows {
         Some(fresh.max(1))
     }
 
-    /// Whether the sender of an exchange has sent RTS to its receiver, as far as these are known.
+    /// True if the sender of an exchange has sent RTS to its receiver, as far as these are known.
     pub(super) fn is_protected(&self, exchange: &FrameExchange) -> bool {
         self.get(exchange.sender, exchange.receiver).is_some_and(|flow| flow.is_protected)
     }

@@ -122,7 +122,7 @@ pub struct AirSummary {
 }
 
 impl AirSummary {
-    /// Whether more was in the air than one channel has room for: times are wrong, several channels or
+    /// True if more was in the air than one channel has room for: times are wrong, several channels or
     /// interfaces are in the account, or stations sent at the same time.
     pub fn is_impossible(&self) -> bool {
         self.air.without_contention() > self.span

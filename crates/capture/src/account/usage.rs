@@ -73,7 +73,7 @@ impl Use {
 pub struct StationUse {
     /// Address of the station.
     pub address: Address,
-    /// Whether it is an access point.
+    /// True for an access point.
     pub is_access_point: bool,
     /// The access point that it exchanged frames with last.
     pub network: Option<Address>,

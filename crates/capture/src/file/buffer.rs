@@ -75,7 +75,7 @@ impl<R: Read> Buffer<R> {
         Ok(true)
     }
 
-    /// Whether nothing is left.
+    /// True if nothing is left.
     pub(super) fn is_at_end(&mut self) -> io::Result<bool> {
         Ok(!self.fill(1)?)
     }

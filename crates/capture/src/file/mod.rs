@@ -32,7 +32,7 @@ pub enum LinkType {
     Radiotap,
     /// 802.11 alone: link type 105.
     Ieee80211 {
-        /// Whether packets end in their frame check sequence.
+        /// True if packets end in their frame check sequence.
         has_fcs: bool,
     },
 }
@@ -50,7 +50,7 @@ impl LinkType {
         }
     }
 
-    /// Why packets of a link type are not read.
+    /// Error for packets of a link type that is not read.
     pub(crate) fn refusal(number: u32) -> CaptureError {
         CaptureError::LinkType { found: Self::name(number) }
     }
@@ -102,7 +102,7 @@ pub struct FileCounts {
     pub foreign: u64,
     /// The link type of the first of these interfaces.
     pub foreign_link: Option<u32>,
-    /// Whether the file ends in the middle of a record, or is damaged from some place on.
+    /// True if the file ends in the middle of a record, or is damaged from some place on.
     pub is_cut: bool,
 }
 

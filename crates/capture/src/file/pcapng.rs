@@ -29,7 +29,7 @@ pub(super) struct Pcapng<R> {
     interfaces: Vec<Interface>,
     /// Interfaces of the sections before.
     earlier: u32,
-    /// Whether any interface was of 802.11.
+    /// True if any interface was of 802.11.
     is_wifi: bool,
     pub(super) counts: FileCounts,
 }

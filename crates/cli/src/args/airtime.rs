@@ -33,7 +33,7 @@ pub(crate) struct AirtimeArgs {
 }
 
 impl AirtimeArgs {
-    /// What is printed.
+    /// Format of the output.
     pub(crate) fn format(&self) -> AirtimeFormat {
         match (self.json, self.csv) {
             (true, _) => AirtimeFormat::Json,

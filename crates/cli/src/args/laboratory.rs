@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use super::{metric, number, one_of};
 
-/// Where results go and how much is said.
+/// Options for the folder of the results and for messages.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
     /// Folder for the results, created if it is missing; results of an earlier command in it are
@@ -114,7 +114,7 @@ pub(crate) struct ReproduceArgs {
     /// Add the verdicts to this record too; those that it has stay there as earlier ones
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Why claims of the record are measured again
+    /// Reason for which claims of the record are measured again
     #[arg(long, value_name = "TEXT", requires = "record")]
     pub(crate) reason: Option<String>,
     /// Measure nothing, and tell which verdicts of this record no longer are about what runs today
@@ -195,10 +195,10 @@ pub(crate) struct NormaliseArgs {
     /// Quality metric: vmaf, vmaf_phone, vmaf_4k, psnr_db or ssim
     #[arg(long, value_name = "METRIC", default_value = "vmaf", value_parser = metric)]
     pub(crate) metric: Metric,
-    /// What chooses the rungs: robust-mpc, mpc, bola, buffer or rate
+    /// Algorithm that chooses the rungs: robust-mpc, mpc, bola, buffer or rate
     #[arg(long, value_name = "NAME", default_value = "robust-mpc", value_parser = abr)]
     pub(crate) abr: Abr,
-    /// What it averages: fixed-rate, equation2 or fixed-rate-fitted
+    /// Curves that it averages: fixed-rate, equation2 or fixed-rate-fitted
     #[arg(long, value_name = "FORM", default_value = "fixed-rate", value_parser = form)]
     pub(crate) form: Form,
     /// Factor on every weight [default: the content's own per connection, times --baseline]
@@ -208,7 +208,7 @@ pub(crate) struct NormaliseArgs {
     /// strong as two downloads
     #[arg(long, value_name = "N", default_value = "2", value_parser = baseline)]
     pub(crate) baseline: f64,
-    /// How popular each title is: a CSV file of title,popularity [default: all the same]
+    /// Popularity of each title: a CSV file of title,popularity [default: all the same]
     #[arg(long, value_name = "FILE")]
     pub(crate) popularity: Option<PathBuf>,
     /// Leave out titles with fewer segments

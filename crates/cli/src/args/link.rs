@@ -20,10 +20,11 @@ pub(crate) struct LinkArgs {
 enum Between {
     /// Forward UDP from an address of this machine to a target; needs no privileges
     Udp {
-        /// Where clients send to; a name stands for all its addresses, port 0 for any that is free
+        /// Address that clients send to; a name stands for all its addresses, port 0 for any that
+        /// is free
         #[arg(value_name = "LISTEN", value_parser = addresses)]
         listen: Addresses,
-        /// Where it goes on to; a name stands for the first of its addresses
+        /// Address that packets go on to; a name stands for the first of its addresses
         #[arg(value_name = "TARGET", value_parser = addresses)]
         target: Addresses,
         #[command(flatten)]
@@ -42,7 +43,7 @@ enum Between {
     },
 }
 
-/// What happens to packets, and what is said of it.
+/// Options for the emulation and its output.
 #[derive(Debug, Args)]
 struct Emulation {
     /// Set a parameter of both directions, such as rate_bps=10e6 or rtt_s=0.02 (docs/guide/link.md); may
@@ -95,7 +96,7 @@ impl LinkArgs {
         Ok(LinkConfig { link, mode, realtime: *realtime })
     }
 
-    /// How long a line of figures counts for; `None`: none are wanted.
+    /// Interval of the lines of figures; `None`: none are wanted.
     pub(crate) fn interval(&self) -> Option<Duration> {
         let Emulation { every, quiet, .. } = self.emulation();
         (!quiet).then(|| Duration::from_secs_f64(*every))
@@ -107,7 +108,7 @@ impl LinkArgs {
     }
 }
 
-/// What a name stands for: one address at least.
+/// Addresses that a name stands for: one at least.
 #[derive(Clone, Debug)]
 pub(super) struct Addresses(pub(super) Vec<SocketAddr>);
 

@@ -29,7 +29,7 @@ const LIVE_VIEWERS: u16 = 4;
 /// The ending of raw video in a file.
 const Y4M: &str = ".y4m";
 
-/// Which encodings of a clip are sent.
+/// Encodings of a clip, one of which is sent.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Encodings {
     /// Three layers of quality, at a rate that follows the path's
@@ -45,13 +45,13 @@ pub(crate) struct SendArgs {
     /// FILE.layers, raw video (FILE.y4m, a named pipe, -), or a clip of ours or of --content
     #[arg(value_name = "FILE|-|CLIP", default_value = "plaza")]
     clip: String,
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4435")]
     listen: SocketAddr,
     /// Take clips from the tables of layers in this folder (docs/reference/layer-tables.md)
     #[arg(long, value_name = "DIR")]
     content: Option<PathBuf>,
-    /// Which of its encodings
+    /// Encoding of the clip
     #[arg(long, value_enum, value_name = "LAYERS", default_value = "quality")]
     video: Encodings,
     /// Send without marks: no queue drops a message on purpose, nor does this end
@@ -75,7 +75,7 @@ pub(crate) struct SendArgs {
 }
 
 impl SendArgs {
-    /// What to send, once the header of raw video has come.
+    /// Configuration of the sender, once the header of raw video has come.
     ///
     /// # Errors
     /// If there is no such clip, a file or folder cannot be read, or there is no libvpx for raw video.
@@ -98,7 +98,7 @@ impl SendArgs {
         })
     }
 
-    /// Where raw video comes from, if that is what is sent.
+    /// Source of raw video, if that is what is sent.
     fn raw(&self) -> Result<Option<ReadFrom>, InputError> {
         if self.clip == "-" {
             return Ok(Some(ReadFrom::Stdin));
@@ -129,7 +129,7 @@ impl SendArgs {
         self.clip.ends_with(".layers") || self.clip.contains('/')
     }
 
-    /// What is sent: a file by its ending or its folder, else a clip by its name.
+    /// Clip to send: a file by its ending or its folder, else a clip by its name.
     fn clip(&self) -> Result<SentVideo, InputError> {
         let video = match self.video {
             Encodings::Quality => Video::Quality,
@@ -156,7 +156,7 @@ impl SendArgs {
     }
 }
 
-/// Whether a file begins as raw video does, whatever its name.
+/// True if a file begins as raw video does, whatever its name.
 fn is_y4m(file: &str) -> Result<bool, InputError> {
     let mut first = [0; y4m::MAGIC.len()];
     let read = std::fs::File::open(file).and_then(|mut file| file.read_exact(&mut first));
@@ -209,7 +209,7 @@ impl RecvArgs {
         }
     }
 
-    /// Whether pictures go to the standard output, so that figures cannot.
+    /// True if pictures go to the standard output, so that figures cannot.
     pub(crate) fn writes_to_stdout(&self) -> bool {
         self.write.as_ref().is_some_and(|to| to.as_os_str() == "-")
     }
@@ -226,25 +226,25 @@ enum Discipline {
     Codel,
     /// FQ-CoDel
     FqCodel,
-    /// Where it is full, messages that matter less make room
+    /// First in, first out, but messages that matter less make room when it is full
     PriorityDrop,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RelayArgs {
-    /// Where viewers send to; port 0 for any that is free
+    /// Address that viewers send to; port 0 for any that is free
     #[arg(value_name = "LISTEN", value_parser = addresses)]
     listen: Addresses,
     /// The sender that it stands in front of
     #[arg(value_name = "TARGET", value_parser = addresses)]
     target: Addresses,
-    /// What the way to the viewers carries, bits per second
+    /// Rate of the path to the viewers, bits per second
     #[arg(long, value_name = "BPS", value_parser = rate, required_unless_present_any = ["trace", "generator"])]
     rate: Option<f64>,
-    /// What it carries, over time: a recorded trace (docs/guide/link.md)
+    /// Rate over time: a recorded trace (docs/guide/link.md)
     #[arg(long, value_name = "FILE", conflicts_with = "rate")]
     trace: Option<PathBuf>,
-    /// What it carries, over time: a generated trace of this kind (docs/reference/traces.md)
+    /// Rate over time: a generated trace of this kind (docs/reference/traces.md)
     #[arg(long, value_name = "NAME", conflicts_with_all = ["rate", "trace"])]
     generator: Option<String>,
     /// Seconds into the trace at which it begins
@@ -304,7 +304,7 @@ impl RelayArgs {
         Ok(LinkConfig { link, mode, realtime: self.realtime })
     }
 
-    /// How long a line of figures counts for; `None`: none are wanted.
+    /// Interval of the lines of figures; `None`: none are wanted.
     pub(crate) fn interval(&self) -> Option<Duration> {
         (!self.quiet).then(|| Duration::from_secs_f64(self.every))
     }

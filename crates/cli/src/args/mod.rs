@@ -133,7 +133,7 @@ fn metric(name: &str) -> Result<Metric, String> {
     })
 }
 
-/// What goes by that name.
+/// Value of that name.
 #[cfg(feature = "video")]
 fn one_of<T>(
     name: &str,

@@ -29,7 +29,7 @@ pub(crate) struct PackArgs {
     /// Measure the DASH title of this manifest, which exists already, instead of making one
     #[arg(long, value_name = "MPD", requires = "source", conflicts_with_all = MAKING)]
     measure: Option<PathBuf>,
-    /// What the title of --measure was made from
+    /// Video that the title of --measure was made from
     #[arg(long, value_name = "VIDEO", requires = "measure")]
     source: Option<PathBuf>,
     /// Video codec: h264, vp9 or av1
@@ -41,7 +41,7 @@ pub(crate) struct PackArgs {
     /// Seconds per segment, rounded to whole frames
     #[arg(long = "segment", alias = "chunk", value_name = "S", default_value = "4", value_parser = chunk)]
     chunk: f64,
-    /// How much time encoding takes: fast, normal or slow
+    /// Speed of encoding: fast, normal or slow
     #[arg(long, value_name = "SPEED", default_value = "normal", value_parser = speed)]
     speed: Speed,
     /// Bitrate of stereo audio in bits/s; mono gets half of it
@@ -68,7 +68,7 @@ pub(crate) struct PackArgs {
     pub(crate) quiet: bool,
 }
 
-/// What has no meaning for a title that exists.
+/// Options that have no meaning for a title that exists.
 const MAKING: [&str; 10] = [
     "video",
     "dir",
@@ -82,7 +82,7 @@ const MAKING: [&str; 10] = [
     "restart",
 ];
 
-/// What has a meaning for titles alone.
+/// Options that have a meaning for titles alone.
 const TITLE: [&str; 7] =
     ["measure", "source", "codec", "rungs", "chunk", "audio_rate", "vmaf_every"];
 
@@ -94,8 +94,8 @@ pub(crate) enum Work {
 }
 
 impl PackArgs {
-    /// What is to be done. The parser holds that a manifest comes with a source, and a video with
-    /// a folder.
+    /// Work that is to be done. The parser holds that a manifest comes with a source, and a video
+    /// with a folder.
     pub(crate) fn work(self) -> Work {
         if let Some((manifest, source)) = self.measure.zip(self.source) {
             return Work::Measure(MeasureRequest {

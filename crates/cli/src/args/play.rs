@@ -33,7 +33,7 @@ pub(crate) struct PlayArgs {
     /// DASH manifests; sessions take them in turn
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
-    /// How many sessions to play [default: one per URL]
+    /// Number of sessions to play [default: one per URL]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     sessions: Option<u32>,
     /// Seconds between the beginnings of sessions
@@ -79,7 +79,7 @@ pub(crate) struct PlayArgs {
 }
 
 impl PlayArgs {
-    /// What the players are told.
+    /// Request to the players.
     pub(crate) fn request(&self) -> PlayRequest {
         PlayRequest {
             urls: self.urls.clone(),

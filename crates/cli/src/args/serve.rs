@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use super::addresses::listen_addresses;
 use super::{metric, number, positive_number, share_of_one};
 
-/// How a link is shared among its viewers.
+/// Policy by which a link is shared among its viewers.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum PolicyName {
     /// Equal experience: the worst viewer is as well off as can be
@@ -31,8 +31,8 @@ pub(crate) struct ServeArgs {
     /// A folder of titles: DASH or HLS, with the quality tables of `airlane pack`
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Where to listen, over UDP and TCP; a name stands for all its addresses, none for all of this
-    /// machine's; may be repeated
+    /// Address to listen on, over UDP and TCP; a name stands for all its addresses, none for all of
+    /// this machine's; may be repeated
     #[arg(long, value_name = "ADDR:PORT", default_value = "localhost:4433")]
     listen: Vec<String>,
     /// The server's certificates in PEM, its own first; repeated with --key, one for each name that
@@ -42,7 +42,7 @@ pub(crate) struct ServeArgs {
     /// Its private key in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Vec<PathBuf>,
-    /// How links are shared
+    /// Policy by which links are shared
     #[arg(long, value_enum, value_name = "NAME", default_value = "max-min")]
     policy: PolicyName,
     /// The bound of --policy bounded: weights from 1/MU to MU of an equal share
@@ -80,8 +80,9 @@ pub(crate) struct ServeArgs {
     /// Append a line of JSON per answer to this file
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
-    /// Where operators see all sessions, titles and /metrics, over plain HTTP; a port alone is
-    /// this machine's; none: nowhere [default: 127.0.0.1, the port after that of --listen]
+    /// Address at which operators see all sessions, titles and /metrics, over plain HTTP; a
+    /// port alone is this machine's; none: nowhere [default: 127.0.0.1, the port after that of
+    /// --listen]
     #[arg(long, value_name = "ADDR:PORT")]
     admin: Option<String>,
     /// Publish the list of titles without authentication; the player's page then shows it
@@ -128,13 +129,13 @@ pub(crate) struct SignArgs {
     /// owner alone (openssl rand 32)
     #[arg(long, value_name = "FILE")]
     pub(crate) sign_key: PathBuf,
-    /// How long the addresses are good
+    /// Time for which the addresses are good
     #[arg(long = "for", value_name = "TIME", default_value = "6h", value_parser = humantime::parse_duration)]
     pub(crate) good_for: Duration,
 }
 
 impl ServeArgs {
-    /// What the daemon is told.
+    /// Configuration of the daemon.
     ///
     /// # Errors
     /// If a name has no address.
@@ -185,7 +186,7 @@ impl ServeArgs {
 }
 
 impl ServeArgs {
-    /// Where operators are answered.
+    /// Addresses at which operators are answered.
     fn admin(&self) -> Result<Admin, InputError> {
         let Some(text) = self.admin.as_deref() else { return Ok(Admin::Loopback) };
         if text == "none" {

@@ -38,7 +38,7 @@ pub(crate) struct TunnelKeyArgs {
     /// FILE.clients; a serving end that runs takes note within a second
     #[arg(long, value_name = "NAME", requires = "client_file", group = "action")]
     pub(crate) client: Option<String>,
-    /// Where the client's key goes; it must not be there yet
+    /// File for the client's key; it must not be there yet
     #[arg(value_name = "CLIENT_FILE", requires = "client")]
     pub(crate) client_file: Option<PathBuf>,
     /// Take the rights of the client of this name; a serving end that runs ends its connections
@@ -52,8 +52,8 @@ pub(crate) struct TunnelKeyArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TunnelServeArgs {
-    /// Where to listen; a name stands for all its addresses, none for all of this machine's; may be
-    /// repeated
+    /// Address to listen on; a name stands for all its addresses, none for all of this machine's;
+    /// may be repeated
     #[arg(long, value_name = "ADDR:PORT", default_value = ":4434")]
     listen: Vec<String>,
     /// The key that `airlane tunnel key FILE` wrote; FILE.clients beside it lists the clients
@@ -119,7 +119,7 @@ pub(crate) struct TunnelConnectArgs {
     pub(crate) showing: Showing,
 }
 
-/// What both ends show of themselves.
+/// Options for the metrics and messages of both ends.
 #[derive(Debug, Args)]
 pub(crate) struct Showing {
     /// Serve metrics over HTTP here, to this machine and its private networks: a page, /status in
@@ -134,7 +134,7 @@ pub(crate) struct Showing {
     pub(crate) quiet: bool,
 }
 
-/// What carries lines.
+/// Transport that carries subflows.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Transport {
     /// The system's TCP, with TLS
@@ -143,7 +143,7 @@ enum Transport {
     Quic,
 }
 
-/// What decides how fast lines over QUIC send.
+/// Congestion control of subflows over QUIC.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Control {
     /// Cubic (RFC 9438) on each path, independently of the others
@@ -163,7 +163,7 @@ impl From<Control> for Congestion {
 }
 
 impl TunnelServeArgs {
-    /// What they ask for.
+    /// Configuration that the options ask for.
     ///
     /// # Errors
     /// If a name has no address, or the key cannot be read.
@@ -192,7 +192,7 @@ impl TunnelServeArgs {
 }
 
 impl TunnelConnectArgs {
-    /// What they ask for.
+    /// Configuration that the options ask for.
     ///
     /// # Errors
     /// If the server has no address, the key cannot be read, nothing is to be done, or others than

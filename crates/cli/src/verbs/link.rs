@@ -11,9 +11,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use super::print;
 use crate::error::CommandError;
 
-/// How often the thread that waits for signals looks.
+/// Interval at which the thread that waits for signals checks for them.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a port may be taken that is to be listened on, and how often it is tried.
+/// Maximum time for which a port to listen on may be taken, and interval of the attempts.
 const PORT_TIMEOUT: Duration = Duration::from_secs(1);
 const PORT_INTERVAL: Duration = Duration::from_millis(20);
 

@@ -106,8 +106,9 @@ fn threads() -> Result<tokio::runtime::Runtime, CommandError> {
     /// Threads for blocking calls (reads from a disk, look-ups of names) at most: each keeps some
     /// hundreds of KiB.
     const MAX_BLOCKING_THREADS: usize = 64;
-    /// How long one of them stays without work. The runtime gives idle threads work in turn: with its
-    /// own ten seconds none would be idle for so long, and as many as a peak took would stay for good.
+    /// Time for which an idle thread waits for work before it ends. The runtime gives idle threads
+    /// work in turn: with its own ten seconds none would be idle for so long, and as many as a peak
+    /// took would stay for good.
     const KEEP_ALIVE: Duration = Duration::from_millis(100);
     refuse_huge_pages();
     tokio::runtime::Builder::new_multi_thread()

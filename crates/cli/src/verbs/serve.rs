@@ -70,14 +70,14 @@ fn ready_line(ready: &Ready) -> String {
     format!("ready: {} titles={titles} weighed={weighed} admin={admin}", at.join(" "))
 }
 
-/// Where a development certificate is kept.
+/// Place of a development certificate: its file, or that it is kept nowhere.
 pub(super) fn kept_at(development: &Development) -> String {
     let nowhere = "kept nowhere, for want of a home folder; XDG_DATA_HOME=DIR names one";
     let file = development.file.as_ref();
     file.map_or_else(|| nowhere.to_owned(), |file| file.display().to_string())
 }
 
-/// What a developer needs to know.
+/// Prints what a developer needs to know.
 fn hints(ready: &Ready) {
     let Some(development) = &ready.development else { return };
     let port = ready.addresses.first().map_or(0, std::net::SocketAddr::port);

@@ -128,7 +128,7 @@ async fn show(
     }
 }
 
-/// What happens, in a line.
+/// Rates of the tunnel since `before`, in a line.
 fn line(before: &TunnelStatus, now: &TunnelStatus) -> String {
     let seconds = (now.uptime_s - before.uptime_s).max(1e-3);
     let mbps = |now: u64, before: u64| now.saturating_sub(before) as f64 * 8.0 / seconds / 1e6;

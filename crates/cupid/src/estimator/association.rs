@@ -24,12 +24,12 @@ impl ByDuration {
         Self { within, without_cts: 2 * timing.sifs + cts + within }
     }
 
-    /// Whether an exchange is over at `now`, if nothing else was heard.
+    /// True if an exchange is over at `now`, if nothing else was heard.
     pub fn is_over(self, exchange: &FrameExchange, now: Time) -> bool {
         now > exchange.end.max(exchange.announced) + self.within
     }
 
-    /// Whether what begins at `next` follows within SIFS on an exchange that ended at `until`.
+    /// True if what begins at `next` follows within SIFS on an exchange that ended at `until`.
     pub fn follows(self, until: Time, next: Time) -> bool {
         next >= until - self.within / 4 && next <= until + self.within
     }

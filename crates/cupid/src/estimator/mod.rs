@@ -120,7 +120,7 @@ pub struct Estimate {
     pub delta: Option<Rate>,
     /// Delta for a part of [`packed`](Self::packed) instead of one of the utilisation.
     pub packed_delta: Option<Rate>,
-    /// Whether delta was measured: else it is the table's.
+    /// True if delta was measured: else it is the table's.
     pub is_measured: bool,
     /// Payload of the own station over the window, as heard and inferred.
     pub goodput: Rate,

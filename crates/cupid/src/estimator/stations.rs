@@ -37,7 +37,7 @@ pub struct Share {
     pub recent: f64,
     /// Its part of [`Estimate::packed`](super::Estimate::packed), in proportion to what it is charged.
     pub packed: f64,
-    /// Whether most of it went to aggregates that took as much as they may: more is waiting.
+    /// True if most of it went to aggregates that took as much as they may: more is waiting.
     pub is_backlogged: bool,
     /// The use that it makes of its share.
     pub state: StationState,

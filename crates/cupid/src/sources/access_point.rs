@@ -12,7 +12,7 @@ pub struct StationAirtime {
     pub transmit: Duration,
     /// Airtime of frames from it.
     pub receive: Duration,
-    /// Whether it sent or got a frame above 200 bytes in the last second.
+    /// True if the station sent or got a frame above 200 bytes in the last second.
     pub is_active: bool,
 }
 

@@ -52,7 +52,7 @@ impl Device {
         self.device.send(packet).map(drop)
     }
 
-    /// Where the kernel tells how the device fares, and under which name.
+    /// File in which the kernel counts the device's packets, and the device's name in it.
     pub(super) fn counters(&self) -> Result<(File, String), LinkError> {
         let file = self.counters.try_clone().map_err(LinkError::system("keep a file open"))?;
         Ok((file, self.name.clone()))

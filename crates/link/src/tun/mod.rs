@@ -92,7 +92,7 @@ fn address(text: &str) -> Result<(IpAddr, u8), InputError> {
     Ok((address, prefix))
 }
 
-/// What a pair of devices is.
+/// Configuration of a pair of devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunSpec {
     /// The end whose packets go up.

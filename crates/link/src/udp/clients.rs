@@ -9,12 +9,12 @@ use airlane_base::{Time, network_of};
 
 use crate::totals::ClientTotals;
 
-/// What tells clients apart: where they send from, and which of our addresses they send to.
+/// Key of a client: the address that it sends from, and the address of ours that it sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientKey {
     /// The client's own address.
     pub peer: SocketAddr,
-    /// Which of the forwarder's sockets it sent to, counted from 0.
+    /// Index of the forwarder's socket that the client sent to, from 0.
     pub listener: u32,
     /// The address that it sent to, if that socket has several, from which it expects the answers.
     pub local: Option<IpAddr>,
@@ -122,7 +122,7 @@ impl<T> Clients<T> {
         self.entries.get(&number).map(|e| (&e.key, &e.value))
     }
 
-    /// What is kept for a client.
+    /// Value kept for a client.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.entries.get_mut(&number).map(|e| &mut e.value)
     }
@@ -135,7 +135,8 @@ impl<T> Clients<T> {
         }
     }
 
-    /// When to ask for the [`expired`](Self::expired) next; `None` while there are no clients.
+    /// Time at which to ask for the [`expired`](Self::expired) next; `None` while there are no
+    /// clients.
     pub fn next_look(&self) -> Option<Time> {
         (!self.entries.is_empty()).then_some(self.look_at)
     }
@@ -167,12 +168,12 @@ impl<T> Clients<T> {
         Some(entry.value)
     }
 
-    /// What is kept for each client, in the order of their numbers.
+    /// Values kept for the clients, in the order of their numbers.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.entries.values().map(|e| &e.value)
     }
 
-    /// How many there are and were.
+    /// Numbers of clients now and so far.
     pub fn totals(&self) -> ClientTotals {
         ClientTotals { now: self.entries.len(), ..self.totals }
     }

@@ -18,7 +18,8 @@ pub(super) struct Listeners {
     all: Vec<Listener>,
     /// Watches several; one is watched itself.
     epoll: Option<OwnedFd>,
-    /// Which is read first: it changes, so that none waits for the others for ever.
+    /// Index of the listener that is read first: it changes, so that none waits for the others for
+    /// ever.
     first: usize,
 }
 
@@ -60,13 +61,13 @@ impl Listeners {
         Ok(Self { all, epoll, first: 0 })
     }
 
-    /// Where they listen.
+    /// Addresses of the listeners.
     pub(super) fn addresses(&self) -> Result<Vec<SocketAddr>, LinkError> {
         let all: io::Result<Vec<_>> = self.all.iter().map(|l| l.socket.address()).collect();
         all.map_err(LinkError::system("ask for the socket's address"))
     }
 
-    /// What becomes readable when a client has sent something.
+    /// File descriptor that becomes readable when a client has sent something.
     pub(super) fn source(&self) -> BorrowedFd<'_> {
         self.epoll.as_ref().map_or_else(|| self.all[0].socket.as_fd(), AsFd::as_fd)
     }
@@ -136,7 +137,7 @@ fn try_bind(addresses: &[SocketAddr]) -> Result<Vec<Listener>, LinkError> {
     }
 }
 
-/// Whether the machine does not have the address or its family.
+/// True if the machine does not have the address or its family.
 fn is_absent(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrNotAvailable
         || rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::AFNOSUPPORT)

@@ -24,13 +24,13 @@ use listeners::Listeners;
 use segments::{Run, datagrams};
 use socket::{Intake, Socket, to_ecn};
 
-/// What a forwarder is between.
+/// Configuration of a forwarder: its addresses, and limits on its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpSpec {
-    /// Where clients send to, at least one address; of several it listens at those that the machine
-    /// has. Port 0 takes a free one, the same at all of them.
+    /// Addresses that clients send to, at least one; of several it listens at those that the
+    /// machine has. Port 0 takes a free one, the same at all of them.
     pub listen: Vec<SocketAddr>,
-    /// Where the forwarder sends to.
+    /// Address that the forwarder sends to.
     pub target: SocketAddr,
     /// Clients at once. One more takes the place of another: [`Clients`] says whose.
     pub max_clients: usize,
@@ -60,7 +60,7 @@ pub(crate) struct Forwarder {
     epoll: OwnedFd,
     intake: Intake,
     run: Run,
-    /// Where runs are joined.
+    /// Buffer in which runs of datagrams are joined.
     joined: Vec<u8>,
     failures: u32,
 }

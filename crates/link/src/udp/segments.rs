@@ -23,8 +23,8 @@ pub struct Run {
 
 /// A run stays below what a datagram over IPv4 can hold.
 const MAX_BYTES: usize = 65_000;
-/// What fits into an Ethernet frame over IPv6: larger ones go alone, so that one that is too large
-/// for a network costs none but itself.
+/// Maximum payload of a segment, which fits into an Ethernet frame over IPv6: larger ones go
+/// alone, so that one that is too large for a network costs none but itself.
 const MAX_SEGMENT: usize = 1_452;
 
 impl Run {
@@ -58,7 +58,7 @@ impl Run {
         Ok(())
     }
 
-    /// What is in it, in the order of leaving.
+    /// Deliveries of the run, in the order of leaving.
     pub fn deliveries(&self) -> &[Delivery] {
         &self.deliveries
     }

@@ -16,10 +16,10 @@ use rustix::net::sockopt;
 use crate::clock::Clock;
 use crate::totals::Reason;
 
-/// What a socket may buffer each way, for the time in which the link's thread does not run. The
-/// system may grant less to whoever is not privileged.
+/// Size of a socket's buffer each way, for the time in which the link's thread does not run.
+/// The system may grant less to whoever is not privileged.
 const BUFFER_BYTES: usize = 4 << 20;
-/// What the kernel hands over at once at most.
+/// Maximum number of bytes that the kernel hands over at once.
 const JOINED_BYTES: usize = 1 << 16;
 
 pub(super) struct Socket {
@@ -55,7 +55,7 @@ impl Socket {
         self.inode
     }
 
-    /// How many datagrams can be joined for sending.
+    /// Maximum number of datagrams that can be joined for sending.
     pub(super) fn max_segments(&self) -> usize {
         self.state.max_gso_segments()
     }
@@ -96,7 +96,7 @@ impl AsFd for Socket {
     }
 }
 
-/// Whether an error may come from an ICMP message about an earlier datagram.
+/// True if an error may come from an ICMP message about an earlier datagram.
 fn told_late(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -159,7 +159,7 @@ impl Intake {
         self.arrived.len() == self.buffers.len()
     }
 
-    /// What arrived, with its bytes.
+    /// Datagrams that arrived, with their bytes.
     pub(super) fn arrivals(&self) -> impl Iterator<Item = (&Arrived, &[u8])> {
         self.arrived.iter().map(|a| (a, &self.buffers[a.buffer][..a.meta.len]))
     }

@@ -49,7 +49,7 @@ pub trait ValueFunction: fmt::Debug + Send + Sync {
     fn value(&self, at: Ahead, rate_bps: f64) -> Option<f64>;
 }
 
-/// Whether a video of so many chunks and rungs has a future there.
+/// True if a video of so many chunks and rungs has a future there.
 fn is_ahead(chunks: usize, rungs: usize, at: Ahead, rate_bps: f64) -> bool {
     (1..chunks).contains(&at.next_chunk)
         && at.last_rung < rungs

@@ -40,7 +40,7 @@ impl Optimal {
     }
 }
 
-/// What is left of a plan: the buffer at the next request, and the sum so far.
+/// State of a plan: the buffer at the next request, and the sum so far.
 #[derive(Clone, Copy)]
 struct Plan {
     buffer_s: f64,

@@ -26,8 +26,9 @@ const BUFFERS: u32 = 24;
 const BUFFER_STEP_MS: u32 = 500;
 /// A step of the values, over the video's highest quality: a quarter point for VMAF.
 const RESOLUTION: f64 = 1.0 / 400.0;
-/// How much under a plain player's V a curve may be, over the video's highest quality. RobustMPC
-/// is below that in 2 % of cases, by little: it plans beyond the chunks that V counts.
+/// Margin by which a curve may be below a plain player's V, over the video's highest quality.
+/// RobustMPC is below that in 2 % of cases, by little: it plans beyond the chunks that V
+/// counts.
 const SLACK: f64 = 0.1;
 /// Chunks that MPC, and the default V, look ahead.
 const HORIZON: usize = 5;

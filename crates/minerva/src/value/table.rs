@@ -92,12 +92,12 @@ impl ValueTable {
         self.step
     }
 
-    /// What every value below it reads as.
+    /// Value that all values below it read as.
     pub fn least(&self) -> f64 {
         f64::from(i16::MIN) * self.step
     }
 
-    /// Whether values between rates are read along lines of equal bits instead of equal buffers,
+    /// True if values between rates are read along lines of equal bits instead of equal buffers,
     /// whichever was closer on 256 points between the grid's.
     pub fn along_equal_bits(&self) -> bool {
         self.grid.lines != Lines::Buffer

@@ -26,7 +26,7 @@ const MAX_MS: u32 = 3_600_000;
 /// A thousand points.
 const MAX_STEP: u32 = 1_000_000_000;
 
-/// Why bytes are no value curve.
+/// Error in the bytes of a value curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
@@ -140,7 +140,7 @@ impl Frame {
     }
 }
 
-/// What the value behind `values` is expected to be.
+/// Prediction of the value behind `values`, from its neighbours.
 fn guess(values: &[i16], rates: usize) -> i32 {
     let n = values.len();
     let left = (!n.is_multiple_of(rates)).then(|| i32::from(values[n - 1]));

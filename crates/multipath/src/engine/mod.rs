@@ -33,7 +33,7 @@ pub struct Outgoing {
     pub frame: Bytes,
     /// Bytes of the stream in it.
     pub payload_bytes: u64,
-    /// Whether the next segment may be another path's, whose task is to be woken.
+    /// True if the next segment may be another path's, whose task is to be woken.
     pub ends_turn: bool,
 }
 
@@ -43,7 +43,7 @@ pub enum Turn {
     Segment(Outgoing),
     /// The path sends nothing now.
     Wait {
-        /// When to ask again, if nothing happens before.
+        /// Time at which to ask again, if nothing happens before.
         until: Option<Time>,
         /// The path whose turn it is instead.
         other: Option<usize>,
@@ -54,7 +54,7 @@ pub enum Turn {
 pub struct PathLoad {
     /// The state of the connection for bulk data.
     pub stats: ControlStats,
-    /// Whether the path takes a segment now.
+    /// True if the path takes a segment now.
     pub has_room: bool,
 }
 
@@ -65,7 +65,7 @@ pub type PathLoads<'a> = &'a dyn Fn(usize) -> Option<PathLoad>;
 pub struct Arrival {
     /// Payload, bytes.
     pub bytes: u64,
-    /// Whether any of it was new.
+    /// True if any of it was new.
     pub is_new: bool,
 }
 
@@ -86,13 +86,14 @@ pub trait Engine: Send {
     fn close(&mut self, path: usize);
     /// A path of this preference is about to join: an engine with preferences waits for it until then.
     fn expect(&mut self, _: Preference, _until: Time) {}
-    /// Whether the other end does not answer on `path`: an engine with preferences then uses others.
+    /// Sets whether the other end does not answer on `path`: an engine with preferences then uses
+    /// others.
     fn set_unresponsive(&mut self, _path: usize, _is_unresponsive: bool) {}
     /// The segment that `path` sends next.
     fn next(&mut self, now: Time, path: usize, loads: PathLoads<'_>) -> Turn;
     /// Appends what there is room for of `data`.
     fn push(&mut self, data: &mut Bytes);
-    /// Whether there is room for more.
+    /// True if there is room for more.
     fn has_room(&self) -> bool;
     /// Number of bytes that were pushed and have not arrived.
     fn unarrived(&self) -> u64;
@@ -126,9 +127,9 @@ pub trait Engine: Send {
     fn read(&mut self, now: Time) -> Option<Bytes>;
     /// Times from coming to being read, bytes by bytes.
     fn waited(&self) -> &Histogram;
-    /// Whether all that was written has arrived.
+    /// True if all that was written has arrived.
     fn is_sent(&self) -> bool;
-    /// Whether all that comes has been read.
+    /// True if all that comes has been read.
     fn is_read(&self) -> bool;
     /// Number of bytes that wait to be read, or for others before them.
     fn held_bytes(&self) -> u64;

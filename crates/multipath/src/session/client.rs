@@ -42,9 +42,9 @@ pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_millis(200);
 /// Status of an interface.
 #[derive(Clone, Debug, Default)]
 pub struct InterfaceStatus {
-    /// Whether it has a subflow.
+    /// True if the interface has a subflow.
     pub is_up: bool,
-    /// Whether that is unresponsive, so that others are tried beside it.
+    /// True if the subflow is unresponsive, so that others are tried beside it.
     pub is_silent: bool,
     /// Reason for which it has no subflow, or for which the last one ended; empty if none ever failed.
     pub problem: String,
@@ -56,7 +56,7 @@ pub struct InterfaceStatus {
     pub received_bytes: u64,
     /// Bytes on the air, both ways, on all of them, as far as can be told from here.
     pub on_air_bytes: u64,
-    /// Whether it is left alone as its data cap is used up.
+    /// True if the interface is not used as its data cap is used up.
     pub is_spent: bool,
     /// Round trip of the last ping.
     pub rtt: Option<Duration>,

@@ -18,7 +18,7 @@ const DIVIDE_INTERVAL: Duration = Duration::from_millis(20);
 /// With less than this left of a data cap there is no subflow: it is for what waits for no credit,
 /// acknowledgements above all, and the frame by which a credit is never used up.
 const MIN_LEFT: u64 = 256 << 10;
-/// Why an interface has no subflow then.
+/// Reason for which an interface whose data cap is used up has no subflow.
 const SPENT: &str = "nothing is left of its cap";
 
 /// The use of an interface. Both ends keep to it.
@@ -52,12 +52,13 @@ impl DataCap {
         self.granted.fetch_max(total, Ordering::Relaxed);
     }
 
-    /// Whether no more will be granted for now: then the interface's subflow is ended when little is left.
+    /// Sets whether no more will be granted for now: if so, the interface's subflow is ended when little
+    /// is left.
     pub fn set_spent(&self, is_spent: bool) {
         self.is_spent.store(is_spent, Ordering::Relaxed);
     }
 
-    /// Whether no more will be granted for now.
+    /// True if no more will be granted for now.
     pub fn is_spent(&self) -> bool {
         self.is_spent.load(Ordering::Relaxed)
     }
@@ -97,7 +98,7 @@ impl Interface {
         SPENT.clone_into(&mut seen.view.problem);
     }
 
-    /// What is left of the data cap for now.
+    /// Rest of the data cap for now, in bytes.
     fn left(&self, data_cap: &DataCap) -> u64 {
         let used = self.seen().view().on_air_bytes;
         data_cap.set_used(used);

@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 /// Memory that any stream has, bytes in each direction.
 pub(crate) const MIN_BYTES: u64 = 256 << 10;
-/// What one stream may have at most, bytes in each direction: 200 Mbit/s over 500 ms, and as much
+/// Maximum memory of one stream, bytes in each direction: 200 Mbit/s over 500 ms, and as much
 /// again for what waits for late segments.
 const MAX_BYTES: u64 = 32 << 20;
 /// A stream gets this part of what is left for all sessions.

@@ -54,7 +54,8 @@ struct Table {
     seen: UsedNumbers,
     ended: EndedStreams,
     is_over: bool,
-    /// Whether it is looked at which subflows are heard, since some are used where others are not.
+    /// True if the session checks which subflows are heard, since some are used where others are
+    /// not.
     watches_subflows: bool,
     /// Time since which there is no subflow.
     down_since: Time,
@@ -62,7 +63,7 @@ struct Table {
 
 struct Entry {
     shared: Shared,
-    /// What this end asks for, or what both have agreed on.
+    /// Terms that this end asks for, or that both have agreed on.
     terms: Terms,
     is_agreed: bool,
     request: Bytes,
@@ -90,7 +91,7 @@ impl Streams {
         self.table().subflows.clone()
     }
 
-    /// Whether there has been no subflow for so long.
+    /// True if there has been no subflow for so long.
     pub(crate) fn has_been_without_subflows(&self, now: Time, timeout: Duration) -> bool {
         let table = self.table();
         table.subflows.is_empty() && now - table.down_since > timeout

@@ -81,13 +81,13 @@ impl MultipathStream {
         poll_fn(|cx| self.shared.poll_over(cx)).await
     }
 
-    /// How long bytes that came waited until they were read, bytes by bytes: for others before them,
-    /// and for the application.
+    /// Times that bytes waited from coming to being read, byte by byte: for others before them, and
+    /// for the application.
     pub fn waited(&self) -> Histogram {
         self.shared.waited()
     }
 
-    /// What it has done so far.
+    /// Counts of the stream so far.
     pub fn counts(&self) -> StreamCounts {
         self.shared.counts()
     }

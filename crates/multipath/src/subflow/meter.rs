@@ -172,7 +172,7 @@ impl Drop for Turn<'_> {
 }
 
 impl Bucket {
-    /// What may be sent now, or when something may be.
+    /// Number of bytes that may be sent now, or the time from which some may be.
     fn has(&mut self, now: Time, is_light: bool) -> Result<u64, Time> {
         let burst = self.bytes_per_s * BURST_WINDOW.as_secs_f64();
         let passed = (now - self.at).as_secs_f64();

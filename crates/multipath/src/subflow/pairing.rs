@@ -22,10 +22,10 @@ pub type SubflowNonce = [u8; 16];
 /// are not told apart.
 pub type PeerId = [u8; 32];
 
-/// Which of a subflow's channels a connection carries.
+/// Channel of a subflow that a connection carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelKind {
-    /// What must not wait.
+    /// Data that must not wait.
     LowLatency,
     /// Everything else.
     Bulk,
@@ -56,7 +56,7 @@ impl ChannelKind {
 /// Bytes of a pairing.
 pub(crate) const PAIRING_BYTES: usize = size_of::<SubflowNonce>() + 1;
 
-/// What a connection over QUIC says first: the subflow that it is of, and its kind.
+/// First message of a connection over QUIC: the subflow that it is of, and its kind.
 pub(crate) fn pairing(nonce: SubflowNonce, kind: ChannelKind) -> Bytes {
     let mut out = BytesMut::with_capacity(PAIRING_BYTES);
     out.put_slice(&nonce);
@@ -78,7 +78,7 @@ pub struct SubflowConnection {
     pub peer: PeerId,
     /// The subflow that it is of.
     pub nonce: SubflowNonce,
-    /// What it is to carry.
+    /// Channel that the connection is to carry.
     pub kind: ChannelKind,
     /// Its ends.
     pub channel: Channel,

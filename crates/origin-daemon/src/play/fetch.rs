@@ -14,7 +14,7 @@ use super::sources::{Wanted, first_and_last};
 use super::title::Title;
 use airlane_http_client::{Client, FetchError, Url};
 
-/// How long a player goes on trying to get a chunk.
+/// Delays before the attempts of a player to get a segment again, in their order.
 const PATIENCE: [Duration; 6] = [
     Duration::from_millis(100),
     Duration::from_millis(500),
@@ -37,7 +37,7 @@ pub(super) struct FetchUrl {
     heard: usize,
 }
 
-/// What was fetched besides pictures, and again.
+/// Bytes fetched besides video segments, and numbers of retries.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     other_bytes: AtomicU64,
@@ -127,7 +127,8 @@ impl FetchUrl {
         Ok(got)
     }
 
-    /// What else belongs to the time of a chunk: sound that is not there yet.
+    /// Fetches the audio that belongs to the time of a chunk, as far as it is not there yet.
+    /// Returns the number of the next audio segment.
     async fn sound(&self, from: usize, until: Duration, cmcd: &Cmcd) -> Result<usize, FetchError> {
         let (_, presentation) = self.title.sources.current();
         let Some(sound) = presentation.audio.first() else { return Ok(from) };

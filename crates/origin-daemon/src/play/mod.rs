@@ -33,9 +33,9 @@ use airlane_http_client::{Client, Speak, Url};
 pub struct PlayRequest {
     /// Manifests: sessions take them in turn.
     pub urls: Vec<String>,
-    /// How many sessions there are.
+    /// Number of sessions.
     pub sessions: usize,
-    /// How long after each other they begin.
+    /// Time between the beginnings of two sessions.
     pub stagger: Duration,
     /// The algorithm that chooses the rungs.
     pub abr: AbrKind,
@@ -43,7 +43,7 @@ pub struct PlayRequest {
     pub buffer: Duration,
     /// The pause between a response and the next request.
     pub pause: Duration,
-    /// When to stop, if not at the end of the title.
+    /// Time after which to stop, if not at the end of the title.
     pub duration: Option<Duration>,
     /// The version of HTTP.
     pub speak: Speak,
@@ -149,7 +149,7 @@ async fn watch(
     Ok(())
 }
 
-/// Where the timeline of all sessions goes, as JSON.
+/// Writes the timeline of all sessions to a file, as JSON.
 ///
 /// # Errors
 /// If the file cannot be written.

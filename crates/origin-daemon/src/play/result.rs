@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::fetch::Counts;
 use super::title::Title;
 
-/// How a session went, as its result line says it.
+/// Result of a session, as its result line says it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlayResult {
     /// Its number, from 0.
@@ -17,7 +17,7 @@ pub struct PlayResult {
     pub session: String,
     /// The manifest.
     pub url: String,
-    /// What carried it: `h3`, `h2`, `http/1.1`.
+    /// Protocol that carried the session: `h3`, `h2`, `http/1.1`.
     pub carrier: Option<&'static str>,
     /// Chunks that came, and how many the title has.
     pub chunks: usize,
@@ -39,13 +39,13 @@ pub struct PlayResult {
     pub startup_s: Option<f64>,
     /// Time stalled, seconds.
     pub stalled_s: f64,
-    /// How often.
+    /// Number of stalls.
     pub stalls: usize,
     /// Changes of rung.
     pub switches: usize,
     /// Requests that were made again.
     pub retries: u32,
-    /// Why it ended early, if it did.
+    /// Error that ended the session early, if one did.
     pub failure: Option<String>,
     /// Every chunk.
     pub timeline: Vec<PlayedView>,
@@ -60,11 +60,11 @@ pub struct PlayedView {
     pub rung: usize,
     /// Bytes.
     pub bytes: u64,
-    /// When it was asked for.
+    /// Time of the request, in seconds since the session began.
     pub requested_s: f64,
-    /// When its last byte came.
+    /// Time of the last byte, in seconds since the session began.
     pub arrived_s: f64,
-    /// When its first picture is shown.
+    /// Time at which the first picture is shown, in seconds since the session began.
     pub begins_s: f64,
     /// Rebuffering before it.
     pub stall_s: f64,
@@ -101,7 +101,7 @@ impl PlayResult {
         }
     }
 
-    /// What a session came to.
+    /// Takes the result of a session from its player's model.
     pub(super) fn take(
         &mut self,
         session: &Session,

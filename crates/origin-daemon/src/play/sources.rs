@@ -14,7 +14,7 @@ use airlane_http_client::{Client, FetchError, Url};
 const MAX_INDEX_BYTES: usize = 16 << 20;
 /// Bytes of a file in which its index is looked for at a time: the heads of most films are smaller.
 const LOOKED_AT_BYTES: u64 = 16 << 10;
-/// How often they are looked at before the file is taken as one chunk.
+/// Maximum number of reads for the index before the file is taken as one chunk.
 const MAX_LOOKS: usize = 8;
 
 /// One part of a title.
@@ -27,7 +27,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// Where it is, if there is such a part.
+    /// Object of the part, if there is such a part.
     pub(super) fn of(self, presentation: &Presentation) -> Option<&Object> {
         match self {
             Self::Init(kind, rung) => presentation.of(kind).get(rung)?.init.as_ref(),
@@ -43,7 +43,7 @@ impl Wanted {
 pub(super) struct Sources {
     url: Url,
     text: String,
-    /// How many there are.
+    /// Number of base URLs from which the title can be had.
     alternatives: usize,
     /// The one that worked last, and its number.
     current: Mutex<(usize, Arc<Presentation>)>,
@@ -73,7 +73,7 @@ impl Sources {
         }
     }
 
-    /// How many places there are, at least 1.
+    /// Number of base URLs from which the title can be had, at least 1.
     pub(super) fn alternatives(&self) -> usize {
         self.alternatives
     }
@@ -161,7 +161,7 @@ async fn index(client: &Client, url: &Url, of: &mut Representation) -> Result<()
     Ok(())
 }
 
-/// Where the index is in a file of which the manifest does not say it.
+/// Finds the index of a file whose manifest does not give its range.
 async fn found_index(
     client: &Client,
     url: &Url,

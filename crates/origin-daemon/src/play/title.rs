@@ -13,7 +13,7 @@ use airlane_http_client::{Client, Url};
 /// A title.
 #[derive(Debug)]
 pub(super) struct Title {
-    /// Where the manifest was found.
+    /// URL of the manifest.
     pub(super) url: Url,
     /// The ladder, its sound, and the places that they are at.
     pub(super) sources: Sources,

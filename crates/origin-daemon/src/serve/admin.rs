@@ -21,7 +21,7 @@ use airlane_host::plain_http::{self, Answer, Answers, answer, refusal};
 
 const HOST_EXPECTED: &str = "expected an address, localhost, or a name that --admin was given\n";
 
-/// What stands there.
+/// Answer for other paths: the list of those that there are.
 const PATHS: &str = "expected /airlane/, /airlane/sessions, /airlane/titles or /metrics\n";
 
 /// Listens where the settings say, for a server whose first public address is `public`. Where it
@@ -90,7 +90,7 @@ pub(super) fn serve(
     }
 }
 
-/// What operators are answered.
+/// Answers to operators.
 struct Operators {
     site: Arc<Site>,
     /// Names of this host that the operator gave.

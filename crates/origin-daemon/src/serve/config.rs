@@ -10,11 +10,11 @@ use airlane_origin::http::RequestRate;
 
 use airlane_certificate::CertificateFiles;
 
-/// What a connection may ask for at once, in seconds of its rate: a player that opens a title asks
-/// for a few dozen, a cache that is filled for thousands.
+/// Burst of requests that a connection may make at once, in seconds of its rate: a player that
+/// opens a title asks for a few dozen, a cache that is filled for thousands.
 const BURST_S: u32 = 5;
 
-/// How a link is shared among its viewers.
+/// Policy by which a link is shared among its viewers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sharing {
     /// Equal experience: the lowest QoE is as high as can be (max-min fairness).
@@ -27,7 +27,7 @@ pub enum Sharing {
     Plain,
 }
 
-/// Where operators see all sessions, titles and metrics.
+/// Addresses at which operators see all sessions, titles and metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admin {
     /// On this machine: 127.0.0.1, at the port after the first one of [`ServerConfig::listen`], or
@@ -74,7 +74,7 @@ impl Default for Timeouts {
 pub struct ServerConfig {
     /// The folder of titles.
     pub folder: PathBuf,
-    /// Where to listen, over UDP and TCP alike.
+    /// Addresses to listen on, over UDP and TCP alike.
     pub listen: Vec<SocketAddr>,
     /// Sockets at each address, over UDP and TCP each, where the system can share an address among
     /// them: each has a task of its own, so that there is to be one per core.
@@ -83,12 +83,12 @@ pub struct ServerConfig {
     /// server that it names, and the first of all if none is. Without any, a development
     /// certificate.
     pub certificates: Vec<CertificateFiles>,
-    /// How often to look whether the certificates' files have changed, or the development
-    /// certificate is to be renewed.
+    /// Interval of the checks whether the certificates' files have changed, or the
+    /// development certificate is to be renewed.
     pub certificate_look: Duration,
-    /// Where the development certificate is kept; `None`: nowhere.
+    /// Folder in which the development certificate is kept; `None`: it is not kept.
     pub data_folder: Option<PathBuf>,
-    /// How links are shared.
+    /// Policy by which links are shared.
     pub sharing: Sharing,
     /// Normalisations from files, each for the titles whose name begins with its prefix.
     pub normalisations: Vec<(String, PathBuf)>,
@@ -107,7 +107,7 @@ pub struct ServerConfig {
     pub metric: Option<Metric>,
     /// The largest buffer of players.
     pub player_buffer: Duration,
-    /// Where operators see all sessions, titles and metrics.
+    /// Addresses at which operators see all sessions, titles and metrics.
     pub admin: Admin,
     /// Let everybody read the list of titles.
     pub list_titles: bool,
@@ -119,7 +119,7 @@ pub struct ServerConfig {
     pub foreign_manifests: bool,
     /// A file that gets a line of JSON per request.
     pub access_log: Option<PathBuf>,
-    /// How long a stop waits for answers that are being sent.
+    /// Time for which a stop waits for answers that are being sent.
     pub drain: Duration,
     /// Connections at most, over QUIC and over TCP each.
     pub connections: usize,

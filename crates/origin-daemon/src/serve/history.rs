@@ -121,8 +121,8 @@ impl History {
         }
     }
 
-    /// Whether it belongs to the session with this number, and not to an earlier one with the same
-    /// key.
+    /// True if the history belongs to the session with this number, and not to an earlier one with
+    /// the same key.
     pub(super) fn is_of(&self, session: u64) -> bool {
         self.session == session
     }

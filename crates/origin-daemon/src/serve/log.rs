@@ -27,13 +27,13 @@ const PATH_BYTES: usize = 4096;
 pub(super) struct AccessLog {
     path: PathBuf,
     lines: NonBlocking,
-    /// Where to go on, for the thread that writes.
+    /// New file of the log, in which the thread that writes continues.
     next: Arc<Mutex<Option<File>>>,
     /// The thread ends when this is dropped, and all is written then.
     writing: Mutex<Option<WorkerGuard>>,
 }
 
-/// What the thread writes to.
+/// Writer of the log's thread, with its file.
 struct Writer {
     path: PathBuf,
     file: File,

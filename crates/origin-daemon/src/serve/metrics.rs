@@ -45,8 +45,8 @@ struct OfQuantile {
     quantile: &'static str,
 }
 
-/// What is counted since the server started. No lock that requests could wait for is held for more
-/// than an addition.
+/// Counters and gauges since the server started. No lock that requests could wait for is held for
+/// more than an addition.
 #[derive(Debug)]
 pub(super) struct Metrics {
     page: Page,
@@ -60,7 +60,7 @@ pub(super) struct Metrics {
     updating: Counter<f64, AtomicU64>,
 }
 
-/// What is looked up when somebody asks.
+/// Values that are read when somebody asks for the metrics.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Now {
     pub(super) titles: usize,

@@ -74,9 +74,10 @@ const MIN_AHEAD_BYTES: u64 = 128 << 10;
 /// Bytes that the header fields of a request may have: over HTTP/3 with 32 for each, as RFC 9114,
 /// section 4.2.2, counts them.
 const HEAD_BYTES: u32 = 64 << 10;
-/// How long a client may take nothing of an answer before the server keeps nothing of it in memory.
+/// Time after which the server no longer holds pieces of an answer in memory for a client that
+/// takes none of it.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long clients may remember that HTTP/3 is to be had here.
+/// Time for which clients may remember that HTTP/3 is available here, in seconds (`ma` of Alt-Svc).
 const ALT_SVC_S: u32 = 3600;
 
 /// A server that runs.
@@ -105,14 +106,14 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// What a server reports when it has started.
+/// Report of a server that has started.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// Where it listens.
+    /// Addresses on which the server listens.
     pub addresses: Vec<SocketAddr>,
-    /// Where operators see all sessions, titles and metrics, over plain HTTP.
+    /// Addresses at which operators see all sessions, titles and metrics, over plain HTTP.
     pub admin: Vec<SocketAddr>,
-    /// What is otherwise than was asked for.
+    /// Deviations from what was asked for.
     pub notes: Vec<String>,
     /// The path and query of the player's page with the first title.
     pub player: String,
@@ -202,12 +203,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens, and what it serves.
+    /// Report of the start: the server's addresses, and the titles that it serves.
     pub fn ready(&self) -> &Ready {
         &self.ready
     }
 
-    /// What was found wrong with titles.
+    /// Problems found in titles.
     pub fn complaints(&self) -> Vec<String> {
         self.site.catalogue().titles.complaints.clone()
     }

@@ -16,7 +16,7 @@ const MAX_POINTS: usize = 200_000;
 /// Bytes of a session with few points, about.
 const VIEW_BYTES: usize = 600;
 
-/// Which sessions.
+/// Selection of sessions.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Of<'a> {
     /// All of them.
@@ -27,10 +27,10 @@ pub(super) enum Of<'a> {
     Key(Option<&'a SessionKey>),
 }
 
-/// What is asked for.
+/// Query for sessions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query<'a> {
-    /// Which sessions.
+    /// Selected sessions.
     pub(super) of: Of<'a>,
     /// Only points of their histories that are newer than this, in seconds.
     pub(super) since_s: f64,

@@ -20,13 +20,13 @@ use super::site::Data;
 pub(super) const PLAYER_PATH: &str = "/airlane/player";
 
 const HTML: &str = "text/html; charset=utf-8";
-/// Where scripts and styles stand, as the pages and scripts have it.
+/// Path of scripts and styles, as the pages and scripts have it.
 const ASSETS_PATH: &str = "/airlane/assets/";
 
 /// Scripts and styles, by name: those that `web/assets.json` lists.
 const ASSETS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// How long what has its content in its address may be kept, and what has not.
+/// Cache-Control of parts whose address depends on their content (`FOR_EVER`), and of all others.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const NOT_UNASKED: &str = "no-cache";
 
@@ -102,7 +102,7 @@ impl Page {
 /// The pages of a server.
 #[derive(Debug)]
 pub(super) struct Pages {
-    /// What the player's page may do.
+    /// Content security policy of the player's page.
     policy: Option<HeaderValue>,
 }
 
@@ -149,8 +149,8 @@ fn asset(path: &str, asked: &HeaderMap) -> Option<Data> {
     PARTS.assets.get(name).filter(|_| hash == PARTS.hash).map(|page| page.data(asked))
 }
 
-/// What a page may load and do (Content Security Policy, level 3): nothing but its own scripts,
-/// styles and pictures, and `more`.
+/// Content security policy (level 3) of a page: it may load nothing but its own scripts, styles
+/// and pictures, and `more`.
 fn policy(more: &str) -> Option<HeaderValue> {
     let text = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -169,7 +169,7 @@ fn hash_of(bytes: &[u8]) -> String {
     digest(&SHA256, bytes).as_ref()[..10].iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// Whether a client takes what is compressed by gzip (RFC 9110, section 12.5.3).
+/// True if a client accepts gzip (RFC 9110, section 12.5.3).
 fn takes_gzip(asked: &HeaderMap) -> bool {
     let lines = asked.get_all(header::ACCEPT_ENCODING).iter();
     let codings = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));

@@ -49,14 +49,14 @@ const BREATH: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Registry {
     sessions: SharedSessions,
-    /// Whether the server compares weighted sessions with plain ones (`--experiment-share`).
+    /// True if the server compares weighted sessions with unweighted ones (`--experiment-share`).
     split: bool,
     histories: Mutex<BTreeMap<SessionKey, History>>,
     /// Knows the current addresses of clients, which QUIC lets change.
     connections: Mutex<BTreeMap<u64, ControlHandle>>,
 }
 
-/// What a history takes of a session.
+/// State of a session that a history samples.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     /// The session's number.
@@ -88,7 +88,7 @@ impl Sample {
     }
 }
 
-/// Which points of histories to show.
+/// Selection of the points of histories.
 #[derive(Clone, Copy, Debug)]
 pub struct Points {
     /// Only those that are newer than this, in seconds.
@@ -264,7 +264,7 @@ impl Registry {
         view
     }
 
-    /// Where the clients of those connections are that are open over QUIC.
+    /// Addresses of the clients, for those of the connections that are open over QUIC.
     fn peers(&self, of: impl Iterator<Item = u64>) -> BTreeMap<u64, SocketAddr> {
         let controls: Vec<_> = {
             let connections = self.connections.lock();

@@ -26,13 +26,13 @@ pub struct SessionView {
     pub title: String,
     /// `minerva`, `plain`, or `unmanaged` over TCP.
     pub regime: &'static str,
-    /// Why Minerva does not set its weight, if it does not.
+    /// Reason for which Minerva does not set the session's weight, if it does not.
     pub why: Option<&'static str>,
     /// In a comparison: `minerva` or `cubic`.
     pub arm: Option<&'static str>,
     /// The algorithm that the player names.
     pub abr: Option<String>,
-    /// When it began, seconds since the server did.
+    /// Time at which the session began, in seconds since the server did.
     pub began_s: f64,
     /// The time of its last request, report or end of a response.
     pub seen_s: f64,
@@ -46,7 +46,7 @@ pub struct SessionView {
     pub buffer_s: Option<f64>,
     /// Seconds of video watched per second.
     pub pace: f64,
-    /// Whether the player is hidden (CMCD `bg`).
+    /// True if the player is hidden (CMCD `bg`).
     pub hidden: bool,
     /// The rate, bits per second: as Minerva measured it, or bytes over the last second.
     pub rate_bps: Option<f64>,
@@ -60,7 +60,7 @@ pub struct SessionView {
     pub qoe: Option<f64>,
     /// Time stalled, as the player says or its buffer shows.
     pub stalled_s: f64,
-    /// How often.
+    /// Number of stalls.
     pub stalls: u32,
     /// Bytes of bodies.
     pub bytes: u64,
@@ -78,7 +78,7 @@ pub(super) fn arm(session: &Session) -> Option<&'static str> {
     }
 }
 
-/// How a session's weight is set, and why it is not by Minerva.
+/// Method by which a session's weight is set, and the reason for which Minerva does not set it.
 fn regime(session: &Session) -> (&'static str, Option<&'static str>) {
     if session.client().carrier != Carrier::Http3 {
         return ("unmanaged", Some("it came over TCP"));

@@ -24,7 +24,7 @@ use crate::files;
 /// Bytes that a key has at least, and at most.
 const MIN_BYTES: usize = 32;
 const MAX_BYTES: u64 = 4096;
-/// What is signed begins with this: a key that also signs other things signs nothing alike.
+/// Prefix of all that is signed: a key that also signs other things signs nothing alike.
 const LABEL: &str = "airlane signed address 1";
 
 /// The secret that signs addresses. It is never shown.
@@ -93,7 +93,7 @@ impl SignKey {
         self.allows(token, folder, now_s).then(|| format!("{folder}{rest}")).ok_or(NotSigned)
     }
 
-    /// Whether a segment allows what is below a folder.
+    /// True if a segment of a path (`token`) allows what is below a folder.
     pub(super) fn allows(&self, token: &str, folder: &str, now_s: u64) -> bool {
         let signed = || {
             let (until, signature) = token.strip_prefix('~')?.split_once('.')?;
@@ -109,7 +109,7 @@ impl SignKey {
     }
 }
 
-/// What is signed: the same for every way to write the folder.
+/// Message that is signed: the same for every way to write the folder.
 fn message(folder: &str, until_s: u64) -> Option<String> {
     let folder: Cow<'_, str> = files::percent_decode(folder)?;
     Some(format!("{LABEL}\n{until_s}\n{folder}"))

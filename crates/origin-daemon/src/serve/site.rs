@@ -26,14 +26,14 @@ use super::titles::Titles;
 use crate::files::{self, Files};
 use airlane_host::{date, prometheus};
 
-/// What the server knows of its folder.
+/// Titles of the server's folder, and their groups.
 #[derive(Debug)]
 pub(super) struct Catalogue {
     pub(super) titles: Titles,
     pub(super) groups: Groups,
 }
 
-/// What the server answers at each path.
+/// Answers of the server at each path.
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) files: Files,
@@ -50,9 +50,9 @@ pub(super) struct Site {
     pub(super) list_titles: bool,
     /// Files are for those alone whose address it has signed.
     pub(super) sign_key: Option<SignKey>,
-    /// Where it listens first, for links to its player.
+    /// First address on which the server listens, for links to its player.
     pub(super) public: parking_lot::Mutex<Option<SocketAddr>>,
-    /// Where it listens over QUIC.
+    /// Endpoints on which the server listens over QUIC.
     pub(super) endpoints: parking_lot::Mutex<Vec<Weak<Endpoint>>>,
 }
 
@@ -86,7 +86,7 @@ impl Store for Site {
     }
 }
 
-/// What is not to be had without a signature.
+/// Error for what is not to be had without a signature.
 fn refused(e: NotSigned) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, e)
 }
@@ -105,7 +105,7 @@ impl Site {
         self.catalogue.read().clone()
     }
 
-    /// What everybody may read beside files: pages, one's own session, a title whose name one knows.
+    /// Answers for everybody beside files: pages, one's own session, a title whose name one knows.
     async fn own(&self, target: &Target<'_>) -> io::Result<Option<Data>> {
         let argument = |name| argument(target.query, name);
         match target.path {
@@ -123,7 +123,7 @@ impl Site {
         }
     }
 
-    /// What operators may read: all sessions and titles, and the metrics.
+    /// Answers for operators: all sessions and titles, and the metrics.
     pub(super) async fn for_operators(&self, asked: &Request<Incoming>) -> Option<Data> {
         let query = asked.uri().query();
         match asked.uri().path() {
@@ -163,19 +163,19 @@ impl Site {
     }
 }
 
-/// What is answered from memory.
+/// Answer from memory.
 pub(super) struct Data {
     pub(super) media_type: &'static str,
     pub(super) bytes: Bytes,
     /// The entity tag with its quotes, of what is not new each time.
     pub(super) etag: Option<String>,
-    /// How long it may be kept.
+    /// Cache-Control of the answer.
     pub(super) caching: &'static str,
     pub(super) fields: Vec<Field>,
 }
 
 impl Data {
-    /// What may be other the next time.
+    /// Answer that may differ the next time.
     pub(super) fn fresh(media_type: &'static str, bytes: impl Into<Bytes>) -> Self {
         let (bytes, caching) = (bytes.into(), "no-cache");
         Self { media_type, bytes, etag: None, caching, fields: Vec::new() }
@@ -203,7 +203,7 @@ fn argument(query: Option<&str>, name: &str) -> Option<String> {
     all.find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// What is known of the titles below a folder.
+/// Catalogue of the titles below a folder.
 pub(super) fn catalogue(
     request: &super::ServerConfig,
     payload_bytes: u64,

@@ -29,7 +29,7 @@ use super::config::Timeouts;
 use super::exchange::{Answering, Cut, Pieces, TcpExchange};
 use airlane_host::{RateLimitedLog, accept};
 
-/// How long a connection of HTTP/2 may be silent before it is asked whether it is still there.
+/// Silence of an HTTP/2 connection after which the server sends it a PING.
 const SILENCE: Duration = Duration::from_secs(30);
 /// Bytes that the head of a request may have.
 const HEAD_BYTES: u32 = 32 << 10;
@@ -47,7 +47,7 @@ const UNUSED_BYTES: usize = 64 << 10;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What every connection needs.
+/// State that every connection over TCP needs.
 pub(super) struct Tcp {
     pub(super) origin: Origin,
     pub(super) runtime: RuntimeHandle,
@@ -61,7 +61,7 @@ pub(super) struct Tcp {
     pub(super) warnings: Arc<RateLimitedLog>,
 }
 
-/// What a connection has of its answers, and they of it.
+/// State that a connection shares with its answers.
 #[derive(Clone)]
 struct Progress {
     busy: Busy,
@@ -249,7 +249,7 @@ async fn unasked(runtime: &RuntimeHandle, limit: Duration, asked: &Notify) {
     }
 }
 
-/// Why a connection ends.
+/// Reason for which a connection ends.
 #[derive(Clone, Copy)]
 enum Over {
     /// An answer was broken off that the client did not take. hyper keeps what waits of it, and over

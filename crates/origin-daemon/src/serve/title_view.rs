@@ -11,7 +11,7 @@ use super::signed::{NotSigned, SignKey};
 use super::site::{Catalogue, Data, Site};
 use super::titles::Title;
 
-/// How long the links are good that operators see, in seconds.
+/// Lifetime of the links that operators see, in seconds.
 const LINK_S: u64 = 6 * 3600;
 
 #[derive(Serialize)]
@@ -27,9 +27,9 @@ struct TitleView<'a> {
     metric: Option<&'static str>,
     managed: bool,
     rungs: Vec<RungView<'a>>,
-    /// Whether everybody may read the list of titles.
+    /// True if everybody may read the list of titles.
     listed: bool,
-    /// Where the player plays it, for operators.
+    /// Link to the player with this title, for operators.
     #[serde(skip_serializing_if = "Option::is_none")]
     player: Option<String>,
 }

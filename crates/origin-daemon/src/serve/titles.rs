@@ -14,7 +14,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::files::name_of;
 
-/// What does not stand for itself in a segment of a path.
+/// Characters that are percent-encoded in a segment of a path (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 8;
@@ -32,7 +32,7 @@ pub struct Title {
     /// Its name: the path of its folder below the one that is served, or that of its manifest
     /// without the extension where the folder has several.
     pub name: Arc<str>,
-    /// What it is called, for people.
+    /// Name of the title, for people.
     pub label: String,
     /// The manifest's path in URLs.
     pub manifest: String,
@@ -42,12 +42,12 @@ pub struct Title {
     pub poster: Option<String>,
     /// See [`hls`](Self::hls).
     pub table: Option<String>,
-    /// What the manifest says, with the one ladder that is weighed.
+    /// Contents of the manifest, with the one ladder that is weighed.
     pub presentation: Arc<Presentation>,
     /// Encodings besides that ladder.
     others: Vec<Representation>,
-    /// What is known of its quality; `None` if there is no table that fits: its viewers get a plain
-    /// share.
+    /// Qualities of the title's chunks; `None` if there is no table that fits: its viewers get a
+    /// plain share.
     pub video: Option<Arc<Video>>,
 }
 
@@ -56,7 +56,7 @@ pub struct Title {
 pub struct Titles {
     by_name: BTreeMap<Arc<str>, Title>,
     parts: BTreeMap<PathBuf, Part>,
-    /// What was found wrong, for the log.
+    /// Problems found, for the log.
     pub complaints: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ impl Titles {
         self.by_name.get(name)
     }
 
-    /// Which part of a title stands at the path of a URL.
+    /// Part of a title at the path of a URL.
     pub fn part(&self, path: &str) -> Option<&Part> {
         self.parts.get(&name_of(path)?)
     }
@@ -221,8 +221,8 @@ impl Title {
     }
 }
 
-/// What the manifest of a title says, where it is in this folder if it may be in several places: with
-/// one ladder, and the encodings besides.
+/// Reads the manifest of a title, with its addresses in this folder where it gives several. Returns
+/// it with one ladder, and the other encodings.
 fn read_title(
     folder: &Path,
     manifest: &Path,
@@ -296,7 +296,7 @@ fn index(of: &mut Representation, folder: &Path, manifest: &Path) -> Result<(), 
     of.fill(&bytes)
 }
 
-/// Where the index of a file is, of which the manifest does not say it.
+/// Range of the index in a file whose manifest does not give it.
 fn index_in(file: &Path) -> Option<ByteRange> {
     let mut offset = 0;
     for _ in 0..MAX_LOOKS {

@@ -21,7 +21,7 @@ use crate::probe::Source;
 pub(super) struct Encoding {
     /// The rate that the encoder is told.
     pub(super) target: Rate,
-    /// What it has made, by frame and layer.
+    /// Layers that it has made, by frame and layer.
     pub(super) frames: Vec<[Layer; LAYERS]>,
     encoder: Encoder,
     decoder: Decoder,
@@ -108,7 +108,7 @@ impl Encoding {
         EncodingReport { target: self.target, rates, ssim_db }
     }
 
-    /// What the table of layers says of it.
+    /// Entry of the encoding in the table of layers.
     pub(super) fn table(&self, fps: f64) -> Value {
         let bytes: Vec<_> = self.frames.iter().map(|f| f.map(|layer| layer.bytes)).collect();
         let ssim_db: Vec<_> = self.frames.iter().map(|f| f.map(|layer| layer.ssim_db)).collect();

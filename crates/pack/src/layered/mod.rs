@@ -32,7 +32,7 @@ use encoding::{Encoding, encode};
 
 /// Rates at least and at most, bits/s.
 const RATES_BPS: std::ops::RangeInclusive<f64> = 50e3..=200e6;
-/// What the table takes of a frame at one rate, about: three sizes and three SSIM.
+/// Size of a frame's entry in the table at one rate, about: three sizes and three SSIM.
 const TABLE_BYTES: u64 = 60;
 /// By how much an encoding must have a higher rate than the one below it.
 const MIN_RISE: f64 = 1.02;
@@ -79,7 +79,7 @@ impl LayeredRequest {
     }
 }
 
-/// What was made.
+/// Report on a layered video that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayeredReport {
     /// The file.

@@ -14,11 +14,11 @@ use super::core::Core;
 use super::noq::{ControlledLink, Shared};
 use crate::panics::{caught, message};
 
-/// What a connection's sending side has done and is allowed. Counts cover 1-RTT packets that ask
-/// for an acknowledgement, in bytes of UDP payload, since the connection began.
+/// Statistics and limits of a connection's sending side. Counts cover 1-RTT packets that ask for
+/// an acknowledgement, in bytes of UDP payload, since the connection began.
 #[derive(Clone, Copy, Debug)]
 pub struct ControlStats {
-    /// When this was read.
+    /// Time at which the statistics were read.
     pub now: Time,
     /// Packets sent.
     pub sent_packets: u64,
@@ -45,7 +45,7 @@ pub struct ControlStats {
     /// back by window or pacing, until the last of it left. Idle gaps and the wait for the last
     /// acknowledgements do not count; see `docs/design/quic.md`.
     pub busy: Duration,
-    /// Whether there is data to send now.
+    /// True if there is data to send now.
     pub has_data: bool,
     /// Bytes in flight.
     pub in_flight: u64,
@@ -59,7 +59,7 @@ pub struct ControlStats {
     pub bandwidth: Option<Rate>,
     /// Round-trip times, once there is a sample.
     pub rtt: Option<Rtt>,
-    /// How many plain flows this one counts for.
+    /// Number of unweighted flows for which this flow counts.
     pub weight: f64,
     /// The controller's name.
     pub controller: &'static str,
@@ -112,8 +112,8 @@ impl ControlHandle {
         self.read(|core, now| stats(core, now, self.shared.marks()))
     }
 
-    /// How far the connection has come as of now. It costs less than [`Self::stats`], for those who
-    /// ask thousands of times a second: it does not ask the controller.
+    /// Progress of the connection as of now. It costs less than [`Self::stats`], for those who ask
+    /// thousands of times a second: it does not ask the controller.
     ///
     /// # Panics
     /// If the state's bookkeeping does, which ends the connection.

@@ -64,7 +64,7 @@ pub(crate) struct Factory {
     /// The first path's controller, made beforehand: noq asks for it while it changes its table of
     /// all connections, which a panic in the factory would leave inconsistent.
     pub(crate) first: Mutex<Option<Box<dyn Controller>>>,
-    /// Where to write the qlog, if there is one.
+    /// Target of the qlog, if there is one.
     pub(crate) qlog: Option<qlog::Target>,
 }
 
@@ -104,7 +104,8 @@ pub(crate) trait ControlledLink: Send + Sync {
     fn fail(&self, what: &str);
 }
 
-/// What a connection's adapters (owned by noq), its handles (owned by roles) and the driver share.
+/// State shared by a connection's adapters (owned by noq), its handles (owned by roles) and the
+/// driver.
 pub(crate) struct Shared {
     /// `None` until noq opens the first path.
     pub(super) core: Mutex<Option<Core>>,
@@ -117,8 +118,8 @@ pub(crate) struct Shared {
     window: AtomicU64,
     /// Until when the pacer holds packets that the window would allow, in nanoseconds.
     gate: AtomicU64,
-    /// When the driver must return to send the packet that the pacer holds, in nanoseconds;
-    /// [`NONE`] if the pacer holds none.
+    /// Time at which the driver must return to send the packet that the pacer holds, in
+    /// nanoseconds; [`NONE`] if the pacer holds none.
     wake: AtomicU64,
     /// Since when data waits to be sent, in nanoseconds: when noq first read the window after data
     /// was sent last. [`NONE`] if it has not.
@@ -195,7 +196,7 @@ impl Shared {
         self.core.lock().as_ref()?.rtt().map(|rtt| rtt.min)
     }
 
-    /// Whether the pacer holds the packet that noq is about to send. If so, notes in the
+    /// True if the pacer holds the packet that noq is about to send. If so, notes in the
     /// state that it waits, and sets when the driver must return.
     fn pacer_holds(&self) -> bool {
         let gate = self.gate.load(Ordering::Relaxed);
@@ -250,13 +251,13 @@ impl Shared {
         }
     }
 
-    /// When the driver must return to the connection for the packet that the pacer holds.
+    /// Time at which the driver must return to the connection for the packet that the pacer holds.
     pub(crate) fn wake(&self) -> Option<Time> {
         let wake = self.wake.load(Ordering::Relaxed);
         (wake != NONE).then(|| Time::from_nanos(wake))
     }
 
-    /// Whether the pacer holds a packet at the time that the turn began, and by `now` would allow
+    /// True if the pacer holds a packet at the time that the turn began, and by `now` would allow
     /// `packets`: then another turn is worth it at once.
     pub(crate) fn has_earned(&self, now: impl FnOnce() -> Time, packets: usize) -> bool {
         if self.wake.load(Ordering::Relaxed) == NONE {

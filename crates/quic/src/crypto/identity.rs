@@ -98,7 +98,7 @@ impl Identity {
         secret
     }
 
-    /// What a server shows.
+    /// Certificates of a server that shows this identity alone.
     ///
     /// # Errors
     /// If the key is not that of the certificate, or of a kind that is not known.
@@ -106,7 +106,7 @@ impl Identity {
         Certificates::new(vec![self])
     }
 
-    /// Whether a server could show it.
+    /// Checks that a server could show this identity.
     ///
     /// # Errors
     /// If the key is not that of the certificate, or of a kind that is not known.
@@ -181,7 +181,7 @@ impl Shown {
     }
 }
 
-/// Whether a client that asks for `server` would take the certificate to be its.
+/// True if a client that asks for `server` would accept the certificate for that name.
 fn is_for(key: &CertifiedKey, server: &ServerName<'_>) -> bool {
     let certificate = key.end_entity_cert().ok().and_then(|c| ParsedCertificate::try_from(c).ok());
     certificate.is_some_and(|c| verify_server_name(&c, server).is_ok())

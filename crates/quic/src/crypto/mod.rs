@@ -23,7 +23,7 @@ pub use tls::{Tls, Trust};
 
 use crate::error::QuicError;
 
-/// How packets are protected.
+/// Protection of packets.
 #[derive(Clone)]
 pub enum Cipher {
     /// Not at all, yet with the sizes of the real thing: a handshake of the same flights, 16

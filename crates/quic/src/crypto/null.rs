@@ -16,7 +16,7 @@ use noq_proto::{ConnectError, ConnectionId, PathId, Side, TransportError, Transp
 
 /// Length of the seal (AES-GCM and ChaCha20-Poly1305 alike).
 const TAG_BYTES: usize = 16;
-/// What the seal says: packets of another cipher are not taken for ours.
+/// Contents of the null cipher's tag: packets of another cipher are not taken for ours.
 const TAG: [u8; TAG_BYTES] = *b"airlane-no-seal!";
 
 /// Bytes of a real ClientHello besides server name, protocols and transport parameters.

@@ -50,7 +50,7 @@ impl PinnedKeys {
         *self.0.write() = keys.into_iter().collect();
     }
 
-    /// Whether it is one of them.
+    /// True if `key` is one of the pinned keys.
     pub fn contains(&self, key: &PublicKey) -> bool {
         self.0.read().contains(key)
     }

@@ -30,12 +30,12 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Whether the packet sealed last is the 1-RTT packet of this number.
+    /// True if the packet sealed last is the 1-RTT packet of this number.
     pub(crate) fn is_last_sealed(&self, pn: u64) -> bool {
         self.last.load(Ordering::Relaxed) == pn + 1
     }
 
-    /// Whether a Handshake packet of the peer was opened: a client that sends one has received what was
+    /// True if a Handshake packet of the peer was opened: a client that sends one has received what was
     /// sent to its address (RFC 9000, section 8.1).
     pub(crate) fn has_opened_handshake(&self) -> bool {
         self.has_opened_handshake.load(Ordering::Relaxed)

@@ -8,7 +8,7 @@ use airlane_base::Seed;
 use super::{Cipher, Tls, system_secret};
 use crate::error::QuicError;
 
-/// How packets are protected, and where connection ids, keys and tokens come from.
+/// Protection of packets, and source of connection ids, keys and tokens.
 ///
 /// [`TransportConfig::laboratory`] and [`TransportConfig::network`] make it, and nothing else does:
 /// whoever faces a network has TLS and secrets of the operating system.
@@ -40,7 +40,7 @@ impl Security {
         Self(Kind::Network(Arc::new(tls)))
     }
 
-    /// How packets are protected.
+    /// Cipher that protects packets.
     pub(crate) fn cipher(&self) -> Cipher {
         match &self.0 {
             Kind::Laboratory(cipher) => cipher.clone(),
@@ -48,7 +48,7 @@ impl Security {
         }
     }
 
-    /// Whether what is drawn repeats with the runtime's seed.
+    /// True if all that is drawn repeats with the runtime's seed.
     pub(crate) fn repeats(&self) -> bool {
         matches!(self.0, Kind::Laboratory(_))
     }

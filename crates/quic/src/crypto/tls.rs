@@ -23,16 +23,16 @@ use super::identity::Certificates;
 use super::pins::{PinnedKeys, PublicKey};
 use crate::error::QuicError;
 
-/// What an endpoint shows and whom it trusts.
+/// TLS configuration of an endpoint: the certificates that it shows and the peers that it trusts.
 #[derive(Debug)]
 pub struct Tls {
-    /// What servers show. Clients need none, but for [`Trust::Mutual`].
+    /// Certificates that servers show. Clients need none, but for [`Trust::Mutual`].
     pub identity: Option<Arc<Certificates>>,
-    /// Which servers clients talk to.
+    /// Servers that clients talk to.
     pub trust: Trust,
 }
 
-/// Which servers a client talks to.
+/// Servers that a client talks to.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Those whose chain leads to one of these certificates (DER), with the right name.
@@ -60,7 +60,8 @@ pub(super) fn provider() -> Arc<CryptoProvider> {
 }
 
 impl Trust {
-    /// What a client of these servers offers over TCP or QUIC, with these application protocols.
+    /// TLS configuration, over TCP or QUIC, of a client of these servers, with these application
+    /// protocols.
     ///
     /// # Errors
     /// If a root is no certificate.
@@ -91,7 +92,7 @@ impl Trust {
 }
 
 impl Trust {
-    /// What [`Pinned`] takes; roots are none of its matters.
+    /// Certificates that [`Pinned`] accepts; those of [`Trust::Roots`] are verified elsewhere.
     fn accepted(&self) -> Accepted {
         match self {
             Self::Exactly(certificate) => Accepted::Certificate(certificate.clone()),
@@ -102,7 +103,7 @@ impl Trust {
 }
 
 impl Tls {
-    /// What a client offers over TCP or QUIC, with these application protocols.
+    /// TLS configuration of a client, over TCP or QUIC, with these application protocols.
     ///
     /// # Errors
     /// If a root is no certificate, or an identity is wanted and there is none.
@@ -116,7 +117,7 @@ impl Tls {
         Ok(tls)
     }
 
-    /// What a server answers over TCP or QUIC, with these application protocols.
+    /// TLS configuration of a server, over TCP or QUIC, with these application protocols.
     ///
     /// # Errors
     /// If there is no identity.

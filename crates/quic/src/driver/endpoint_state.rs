@@ -22,7 +22,7 @@ use crate::qlog;
 use crate::run_queue::RunQueue;
 use crate::shards::Shard;
 
-/// What the endpoint's handle and its driver share.
+/// State shared by the endpoint's handle and its driver.
 pub(crate) struct EndpointState {
     pub(crate) links: Mutex<Links>,
     pub(crate) run_queue: Arc<RunQueue>,
@@ -41,7 +41,7 @@ pub(crate) struct EndpointState {
     pub(crate) socket: Arc<dyn UdpSocket>,
     /// Datagrams that are not QUIC's, once somebody reads them.
     pub(crate) non_quic: OnceLock<Arc<DatagramQueue>>,
-    /// Which of several endpoints at its address it is.
+    /// Number of this endpoint among several at its address.
     pub(crate) shard: Option<Shard>,
     /// Goes with the endpoint's last part, after the socket.
     pub(crate) released: Released,
@@ -156,12 +156,12 @@ impl EndpointState {
         async move { released.until(true).await }
     }
 
-    /// Whether it accepts connections.
+    /// True if the endpoint accepts connections.
     pub(crate) fn accepts(&self) -> bool {
         self.server.is_some()
     }
 
-    /// What it was told.
+    /// Configuration of the endpoint.
     pub(crate) fn config(&self) -> &TransportConfig {
         &self.config
     }

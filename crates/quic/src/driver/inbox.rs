@@ -26,12 +26,12 @@ struct Contents {
     pieces: VecDeque<Bytes>,
     /// The driver puts in what comes.
     filled: bool,
-    /// How the stream ended behind the pieces.
+    /// End of the stream behind the pieces: complete, or an error.
     end: Option<Result<(), QuicError>>,
     reader: Option<Waker>,
 }
 
-/// What a reader finds.
+/// Result of a read from the inbox.
 pub(crate) enum Found {
     /// One piece or more.
     Pieces,
@@ -41,7 +41,7 @@ pub(crate) enum Found {
     Nothing,
 }
 
-/// Where the stream stops for now.
+/// Reason for which reading a stream stops for now.
 pub(super) enum Stop {
     /// As many pieces were taken as there was room for.
     Full,

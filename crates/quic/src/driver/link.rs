@@ -38,14 +38,14 @@ pub(crate) struct Link {
     pub(super) window: AtomicU64,
     /// Its packets are protected.
     pub(crate) protects: bool,
-    /// Where the peer was when the handshake began. Neither end moves before it is done, so that the
-    /// handshake validates this address.
+    /// Address of the peer when the handshake began. Neither end moves before it is done, so that
+    /// the handshake validates this address.
     first_path: Option<FourTuple>,
     /// The peer opened it.
     accepted: bool,
     /// Packets may grow: noq finds out how far.
     pub(super) probes_mtu: bool,
-    /// When its handshake must be done, if the peer opened it.
+    /// Time by which the handshake must be done, if the peer opened the connection.
     pub(super) handshake_deadline: Option<Time>,
     /// Tells whether it is active, if it has a permit.
     activity: OnceLock<ActivityHandle>,
@@ -170,12 +170,13 @@ impl Link {
         &self.runtime
     }
 
-    /// Whether the peer opened it, and its handshake was not done yet when the driver last looked.
+    /// True if the peer opened the connection, and its handshake was not done yet when the driver
+    /// last looked.
     pub(super) fn is_unannounced(&self) -> bool {
         self.state.lock().unannounced
     }
 
-    /// Whether nothing waits to be sent or acknowledged.
+    /// True if nothing waits to be sent or acknowledged.
     pub(super) fn is_flushed(&self) -> bool {
         let state = self.state.lock();
         if state.ended.is_some() || !state.connected {
@@ -186,12 +187,12 @@ impl Link {
         !stats.has_data && stats.in_flight == 0
     }
 
-    /// Whether it is over.
+    /// True if the connection has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.state.lock().ended.is_some()
     }
 
-    /// Whether the peer takes reports: known once connected.
+    /// True if the peer takes reports: known once connected.
     pub(crate) fn takes_reports(&self) -> bool {
         self.state.lock().proto.datagrams().max_size().is_some()
     }
@@ -230,8 +231,8 @@ impl Link {
         self.state.lock().end(why.clone());
     }
 
-    /// What belongs to the connection panicked, in the driver or in a handle: it ends, and `what` is
-    /// why. Whether its peer can still be told: false if it has failed before.
+    /// Ends the connection after a panic in the driver or in a handle, with `what` as the reason.
+    /// True if its peer can still be told: false if it has failed before.
     pub(crate) fn fail(&self, what: &str) -> bool {
         self.control.shared().fail();
         // Not the driver's: to print a panic may take longer than the closing period.
@@ -298,12 +299,12 @@ impl Link {
         PublicKey::of_certificate(chain.first()?)
     }
 
-    /// Where the peer was when the handshake began, and the local address that it sent to.
+    /// Address of the peer when the handshake began, and the local address that the peer sent to.
     pub(crate) fn first_path(&self) -> Option<FourTuple> {
         self.first_path
     }
 
-    /// Whether the peer opened it.
+    /// True if the peer opened the connection.
     pub(crate) fn is_accepted(&self) -> bool {
         self.accepted
     }
@@ -344,7 +345,8 @@ impl Link {
         state.enlist()
     }
 
-    /// Whether it must now be put on the driver's list.
+    /// Notes that the driver is to look at the connection; true if it must now be put on the
+    /// driver's list.
     pub(super) fn enlist(&self) -> bool {
         self.state.lock().enlist()
     }

@@ -30,11 +30,12 @@ pub(crate) struct Links {
     live: usize,
     /// Connections that clients open and whose handshakes are not done.
     handshakes: Handshakes,
-    /// Why no connection may be opened or accepted any more, once none may.
+    /// Reason for which no connection may be opened or accepted any more, once none may.
     closed: Option<QuicError>,
     /// The endpoint's handle is gone.
     abandoned: bool,
-    /// Where connections that clients opened wait to be accepted; `None` if none may be.
+    /// Queue of the connections that clients opened and nobody has accepted yet; `None` if none may
+    /// be accepted.
     accepted: Option<mpsc::UnboundedSender<Arc<Owner>>>,
     idle: Wakers,
 }
@@ -61,7 +62,7 @@ impl Links {
         }
     }
 
-    /// Why no connection may be opened any more, once none may.
+    /// Reason for which no connection may be opened any more, once none may.
     pub(crate) fn closed(&self) -> Option<&QuicError> {
         self.closed.as_ref()
     }
@@ -71,7 +72,7 @@ impl Links {
         &mut self.proto
     }
 
-    /// Whether there is a connection to `remote`, be it one that drains.
+    /// True if there is a connection to `remote`, be it one that drains.
     pub(crate) fn any_to(&self, remote: SocketAddr) -> bool {
         self.links.iter().flatten().any(|link| link.remote() == Some(remote))
     }
@@ -93,7 +94,7 @@ impl Links {
         self.live += 1;
     }
 
-    /// How many there are, those that drain included.
+    /// Number of connections, those that drain included.
     pub(crate) fn len(&self) -> usize {
         self.live
     }
@@ -113,7 +114,7 @@ impl Links {
         self.handshakes.end(1);
     }
 
-    /// Whether nothing waits to be sent or acknowledged on any connection.
+    /// True if nothing waits to be sent or acknowledged on any connection.
     pub(crate) fn all_flushed(&self) -> bool {
         self.links.iter().flatten().all(|link| link.is_flushed())
     }
@@ -127,7 +128,7 @@ impl Links {
         self.accepted = None;
     }
 
-    /// Whether a task accepts connections.
+    /// True if a task accepts connections.
     pub(super) fn accepts(&self) -> bool {
         self.accepted.as_ref().is_some_and(|a| !a.is_closed())
     }
@@ -153,7 +154,7 @@ impl Links {
         Poll::Pending
     }
 
-    /// Whether a connection takes a datagram of so many bytes from an address.
+    /// True if a connection takes a datagram of so many bytes from an address.
     pub(super) fn admit(
         &mut self,
         now: Instant,
@@ -177,8 +178,8 @@ impl Links {
         Some((link, &mut self.proto))
     }
 
-    /// What belongs to a connection panicked: it ends, and `what` is why. Whether it must now be
-    /// put on the driver's list, to tell its peer.
+    /// Ends a connection after a panic in what belongs to it, with `what` as the reason. True if
+    /// it must now be put on the driver's list, to tell its peer.
     pub(super) fn fail(&mut self, handle: ConnectionHandle, what: &str) -> bool {
         let Some(link) = self.get(handle).cloned() else { return false };
         if link.fail(what) {
@@ -202,7 +203,7 @@ impl Links {
         }
     }
 
-    /// Whether the driver has nothing left to do, now and later.
+    /// True if the driver has nothing left to do, now and later.
     pub(super) fn are_over(&self) -> bool {
         self.live == 0 && (self.abandoned || self.closed.is_some())
     }

@@ -72,18 +72,18 @@ pub(crate) struct Driver {
     inner: Arc<EndpointState>,
 }
 
-/// What is the driver's alone.
+/// State that only the driver uses.
 struct Work {
     transmitter: Transmitter,
-    /// When which connection wants to be looked at, by handle.
+    /// Times at which connections want to be looked at, by handle.
     deadlines: Schedule,
     timer: Box<dyn Timer>,
-    /// What the timer is set to, and whom it wakes.
+    /// Time to which the timer is set, and the waker that it wakes.
     armed: Option<Time>,
     waker: Option<Waker>,
     /// Connections to look at, in turn.
     ready: VecDeque<ConnectionHandle>,
-    /// What has come in a row for one connection, and for which.
+    /// Datagrams that arrived in a row for one connection, their bytes, and that connection.
     arrived: Vec<ConnectionEvent>,
     arrived_bytes: u64,
     arrived_for: ConnectionHandle,
@@ -104,7 +104,8 @@ impl Future for Driver {
 }
 
 thread_local! {
-    /// Where datagrams are built. One per thread is enough, and there may be thousands of drivers.
+    /// Buffer in which datagrams are built. One per thread is enough, and there may be thousands of
+    /// drivers.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -307,7 +308,7 @@ impl Work {
         }
     }
 
-    /// What belongs to a connection panicked: it ends, and the runtime hears of it.
+    /// Ends a connection after a panic in what belongs to it, and reports the panic to the runtime.
     fn fail(
         &mut self,
         handle: ConnectionHandle,

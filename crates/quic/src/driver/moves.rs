@@ -23,8 +23,8 @@ const FACTOR: u64 = 3;
 /// The moves of one connection's peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moves {
-    /// Where the handshake found the peer, and where its packets came from last; `None`: the peer does
-    /// not move.
+    /// Address at which the handshake found the peer, and the source of its latest packets; `None`:
+    /// the peer does not move.
     addresses: Option<(SocketAddr, SocketAddr)>,
     hosts: Free,
     ports: Free,
@@ -76,7 +76,7 @@ impl Moves {
         }
     }
 
-    /// Whether a packet of so many bytes from an address is taken.
+    /// True if a packet of so many bytes from an address is taken.
     pub(super) fn admit(&mut self, now: Instant, from: SocketAddr, bytes: u64) -> bool {
         let Some((home, last)) = &mut self.addresses else { return true };
         if *last == from {

@@ -13,7 +13,7 @@ use crate::control::Shared;
 const SHARED_BYTES: u64 = 64 << 20;
 /// The rate up to which such a window is never what limits a connection, however many there are.
 const FASTEST: Rate = Rate::from_bps(2_000_000_000);
-/// How much longer than a round trip acknowledgements may take on a busy machine.
+/// Time beyond a round trip that acknowledgements may take on a busy machine.
 const SLACK: Duration = Duration::from_micros(250);
 
 /// Bounds of a connection's send window, with the number of connections that share what there is.
@@ -25,7 +25,8 @@ pub(super) struct SendWindow {
 }
 
 impl SendWindow {
-    /// What `flow` says, for one more of `all` connections of an endpoint.
+    /// Bounds of the send window that `flow` sets, for one more of `all` connections of an
+    /// endpoint.
     pub(super) fn new(flow: &FlowControl, all: &Arc<AtomicU64>) -> Self {
         Self {
             least: flow.min_send_window_bytes,
@@ -71,7 +72,7 @@ impl Sibling {
         Self(all.clone())
     }
 
-    /// How many there are, this one included.
+    /// Number of connections of the endpoint, this one included.
     fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed).max(1)
     }

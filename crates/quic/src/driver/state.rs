@@ -19,7 +19,7 @@ use crate::reports::ReportReader;
 /// The state of one connection, which its lock guards.
 pub(super) struct State {
     pub(super) proto: noq_proto::Connection,
-    /// Why it ended, once it has.
+    /// Reason for which the connection ended, once it has.
     pub(super) ended: Option<QuicError>,
     /// Something of it has panicked.
     pub(super) failed: bool,
@@ -28,13 +28,14 @@ pub(super) struct State {
     pub(super) confirmed: bool,
     /// The peer opened it, and nobody here knows of it yet.
     pub(super) unannounced: bool,
-    /// What may be sent, until the address of a client that opened it is validated.
+    /// Limit of what may be sent, until the address of a client that opened the connection is
+    /// validated.
     pub(super) unvalidated: Option<Unvalidated>,
     /// The driver is to look at it, and knows.
     pub(super) listed: bool,
-    /// When the state machine wanted to be looked at, at the end of the last turn.
+    /// Time at which the state machine wanted to be looked at, as of the end of the last turn.
     pub(super) deadline: Option<Instant>,
-    /// When the driver last heard that nothing more can be sent.
+    /// Time at which the driver last heard that nothing more can be sent.
     pub(super) emptied: Instant,
     pub(super) readers: BTreeMap<StreamId, Reader>,
     /// Inboxes to put what has come into, at the end of the turn.
@@ -42,21 +43,21 @@ pub(super) struct State {
     pub(super) writers: BTreeMap<StreamId, Writer>,
     /// Outboxes to empty, at the end of the turn.
     leaving: Vec<(StreamId, Outbox)>,
-    /// Which of them is next.
+    /// Order of the streams that have data to write.
     pub(super) fair: FairQueue,
-    /// Who waits until a stream is delivered or refused.
+    /// Tasks that wait until a stream is delivered or refused.
     pub(super) closers: BTreeMap<StreamId, Waker>,
-    /// Who waits for the peer to open streams, and for leave to open some; by
+    /// Tasks that wait for the peer to open streams, and for leave to open some; by
     /// [`Dir`](noq_proto::Dir).
     pub(super) incoming: [Wakers; 2],
     pub(super) leave: [Wakers; 2],
-    /// Who waits for the handshake or the end.
+    /// Tasks that wait for the handshake or the end.
     pub(super) changes: Wakers,
     /// Reads what the peer reports to the controller.
     pub(super) report_reader: Option<ReportReader>,
 }
 
-/// Who waits for what comes of a stream.
+/// Task that waits for what comes of a stream.
 pub(super) enum Reader {
     /// A task that asks the connection for it.
     Task(Waker),
@@ -64,7 +65,7 @@ pub(super) enum Reader {
     Inbox(Arc<Inbox>),
 }
 
-/// Who waits for room in a stream.
+/// Task that waits for room in a stream.
 pub(super) enum Writer {
     /// A task that then writes.
     Task(Waker),
@@ -80,16 +81,15 @@ impl Writer {
     }
 }
 
-/// What is left of what a task writes. The driver goes on with it as soon as there is room, and the
-/// task need not be there in time. If the task took all of it back, it is woken
-/// when there is room.
+/// Remainder of what a task writes. The driver goes on with it as soon as there is room, and the
+/// task need not be there in time. If the task took all of it back, it is woken when there is room.
 pub(super) struct Outbox {
     pub(super) waker: Waker,
     pub(super) pieces: [Bytes; 2],
 }
 
 impl Outbox {
-    /// How many bytes it holds.
+    /// Number of bytes that the outbox holds.
     pub(super) fn len(&self) -> usize {
         len(&self.pieces)
     }
@@ -176,8 +176,8 @@ impl State {
         }
     }
 
-    /// Whether whoever has taken back what it left for a stream has to wait on, and is then woken: no
-    /// room has come since, and the peer still wants it.
+    /// True if a task that took back what it left for a stream must wait on, and is then woken: no
+    /// room has come since, and the peer still wants the stream.
     pub(super) fn waits_for_room(&mut self, id: StreamId, waker: &Waker) -> bool {
         let Some(Writer::Outbox(outbox)) = self.writers.get_mut(&id) else { return false };
         if outbox.len() > 0 || !matches!(self.proto.send_stream(id).stopped(), Ok(None)) {
@@ -352,7 +352,7 @@ fn front(pieces: &[Bytes; 2], most: usize) -> [Bytes; 2] {
     [head, piece]
 }
 
-/// How many bytes pieces hold.
+/// Number of bytes in the pieces.
 fn len(pieces: &[Bytes; 2]) -> usize {
     pieces[0].len() + pieces[1].len()
 }

@@ -14,7 +14,7 @@ use super::state::State;
 use super::unvalidated::Unvalidated;
 use crate::error::QuicError;
 
-/// How long a probe of the path's MTU may wait while there is always something to send.
+/// Maximum time that a probe of the path's MTU waits while there is always something to send.
 const PROBE_PAUSE: Duration = Duration::from_millis(50);
 
 /// Pass of the driver over a connection, which it has locked.
@@ -41,7 +41,7 @@ pub(super) struct Batch {
     pub(super) is_last: bool,
 }
 
-/// What came of a turn's events.
+/// Result of a turn's events.
 pub(super) struct Settled {
     /// The connection is gone for good.
     pub(super) drained: bool,
@@ -62,13 +62,13 @@ impl TransmitPass<'_> {
         }
     }
 
-    /// When its handshake must be done, while it is not.
+    /// Time by which the handshake must be done, while it is not.
     fn handshake_deadline(&self) -> Option<Time> {
         let waits = self.state.unannounced && self.state.ended.is_none();
         self.link.handshake_deadline.filter(|_| waits)
     }
 
-    /// What bounds what may be sent, until the client's address is validated.
+    /// Limit of what may be sent, until the client's address is validated.
     fn unvalidated(&mut self) -> Option<&mut Unvalidated> {
         if self.state.unvalidated.is_some()
             && self.link.control().shared().seal.has_opened_handshake()
@@ -154,12 +154,13 @@ impl TransmitPass<'_> {
         settled
     }
 
-    /// Whether it must now be put on the driver's list.
+    /// Notes that the driver is to look at the connection; true if it must now be put on the
+    /// driver's list.
     pub(super) fn enlist(&mut self) -> bool {
         self.state.enlist()
     }
 
-    /// Whether the pacer, which goes by the time at which the turn began, holds what by now is a full
+    /// True if the pacer, which goes by the time at which the turn began, holds what by now is a full
     /// batch: its timer may be a millisecond late, which at high rates is a long time. In virtual
     /// time turns take none.
     pub(super) fn has_earned(&self, batch: NonZeroUsize) -> bool {
@@ -171,7 +172,7 @@ impl TransmitPass<'_> {
         self.link.control().shared().mark_late();
     }
 
-    /// When it wants to be looked at next.
+    /// Time at which the connection wants to be looked at next.
     pub(super) fn deadline(&mut self) -> Option<Time> {
         self.state.deadline = self.state.proto.poll_timeout();
         let timer = self.state.deadline.map(|at| self.link.clock.time(at));
@@ -186,7 +187,7 @@ impl TransmitPass<'_> {
         MutexGuard::unlock_fair(self.state);
     }
 
-    /// Whether the peer opened it and the handshake has just been done.
+    /// True if the peer opened the connection and the handshake has just been done.
     pub(super) fn has_arrived(&mut self) -> bool {
         let state = &mut *self.state;
         state.connected && state.ended.is_none() && mem::take(&mut state.unannounced)

@@ -15,7 +15,7 @@ pub(super) struct Transmitter {
     socket: Arc<dyn UdpSocket>,
     /// Datagrams may be marked, where noq wants them to.
     ecn: bool,
-    /// What every datagram asks of the network.
+    /// DSCP of every datagram.
     dscp: Dscp,
     /// Datagrams name the local address that they leave from: of a server, whose clients expect it. A
     /// client's leave from whichever leads to the server, since the one before may be gone.
@@ -30,7 +30,7 @@ struct Held {
     sent: usize,
 }
 
-/// Where the datagrams of a batch go, how long each is, and whether it may be marked.
+/// Addresses and ECN of the datagrams of a batch, and the size of each.
 #[derive(Clone, Copy)]
 struct Route {
     dst: SocketAddr,
@@ -71,7 +71,7 @@ impl Transmitter {
         self.socket.poll_recv(cx)
     }
 
-    /// Whether the system takes so many datagrams in one call.
+    /// True if the system takes so many datagrams in one call.
     pub(super) fn joins(&self, datagrams: NonZeroUsize) -> bool {
         self.socket.max_segments() >= datagrams.get()
     }

@@ -4,7 +4,7 @@
 //! noq begins a datagram as long as a single byte may be sent, and so goes beyond that by as much as a
 //! datagram holds. Here nothing is built for which there may be no room.
 
-/// How many times what came may be sent.
+/// Ratio of the bytes that may be sent to the bytes received (RFC 9000, section 8.1).
 const FACTOR: u64 = 3;
 /// Bytes of a datagram that asks for an answer in a handshake (RFC 9000, section 14.1): where there is
 /// room for fewer, what waits had better wait on.
@@ -27,12 +27,12 @@ impl Unvalidated {
         self.received = self.received.saturating_add(bytes);
     }
 
-    /// Whether another datagram may be built.
+    /// True if another datagram may be built.
     pub(super) fn has_room(&self) -> bool {
         self.left() >= DATAGRAM_BYTES
     }
 
-    /// Whether a datagram of so many bytes may be sent, which then counts.
+    /// True if a datagram of so many bytes may be sent, which then counts.
     pub(super) fn take(&mut self, bytes: u64) -> bool {
         let fits = bytes <= self.left();
         self.sent += if fits { bytes } else { 0 };

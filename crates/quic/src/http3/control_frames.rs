@@ -39,7 +39,7 @@ enum State {
     },
 }
 
-/// Why the connection cannot go on.
+/// Error in a control stream, after which the connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlFault {
     /// A frame is longer than any with a meaning.
@@ -125,7 +125,7 @@ impl ControlFrames {
     }
 }
 
-/// What follows where so many bytes of a frame are still to come.
+/// State of the reader where so many bytes of a frame are still to be skipped.
 fn after_skipping(left: u64) -> State {
     if left == 0 { State::FrameType } else { State::Skipped { left } }
 }

@@ -34,7 +34,7 @@ pub struct H3Server {
     head_timeout: Option<Duration>,
 }
 
-/// What a client may ask for with one request.
+/// Bounds of one request of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestBounds {
     /// Bytes of a request, head and body together: one with more is stopped.
@@ -42,7 +42,7 @@ pub struct RequestBounds {
     /// Bytes of its header fields as RFC 9114, section 4.2.2, counts them: names, values and 32 for
     /// each. One with more is answered 431.
     pub head_bytes: u64,
-    /// How long its head may take to come; `None`: for ever.
+    /// Maximum time in which the head of a request must arrive; `None`: no limit.
     pub head_timeout: Option<Duration>,
 }
 

@@ -198,7 +198,7 @@ impl H3Recv {
     }
 }
 
-/// What is read of a control stream.
+/// Reader of a control stream.
 struct Control {
     of: H3Connection,
     frames: ControlFrames,

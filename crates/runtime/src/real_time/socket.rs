@@ -24,15 +24,15 @@ use crate::api::{Datagram, Received, UdpSocket};
 
 /// Batches that one call receives at most.
 const BATCHES: usize = 8;
-/// What a batch holds at most: the system joins datagrams up to what one may have.
+/// Maximum bytes of a batch: the system joins datagrams up to what one may have.
 const BATCH_BYTES: usize = 65_536;
 /// Bytes that the system is asked to keep for us in each direction: bursts of many connections come
 /// while the one thread of a socket is at work. It may give less.
 const BUFFER_BYTES: usize = 4 << 20;
 
 thread_local! {
-    /// Where datagrams are received before their sizes are known: one per thread is enough, and
-    /// there may be thousands of sockets.
+    /// Buffer in which datagrams are received before their sizes are known: one per thread is
+    /// enough, and there may be thousands of sockets.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -40,7 +40,7 @@ pub(super) struct TokioSocket {
     socket: tokio::net::UdpSocket,
     state: UdpSocketState,
     addr: SocketAddr,
-    /// When its runtime started.
+    /// Time at which its runtime started.
     start: Instant,
     /// Received and not yet asked for.
     arrived: Mutex<VecDeque<Received>>,

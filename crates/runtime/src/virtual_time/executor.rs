@@ -10,15 +10,15 @@ use parking_lot::Mutex;
 
 use crate::api::BoxFuture;
 
-/// What wakers and spawners write to, and the run loop reads.
+/// Queues to which wakers and spawners write, and which the run loop reads.
 #[derive(Default)]
 pub(super) struct Inbox {
     ready: Mutex<VecDeque<usize>>,
-    /// Whether `ready` has any: asked at every step, and mostly it has none. Set and taken back
+    /// True if `ready` has any: asked at every step, and mostly it has none. Set and taken back
     /// under its lock.
     has_ready: AtomicBool,
     spawned: Mutex<Vec<(&'static str, BoxFuture<()>)>>,
-    /// Whether `spawned` has any: asked at every step.
+    /// True if `spawned` has any: asked at every step.
     has_spawned: AtomicBool,
 }
 
@@ -74,12 +74,12 @@ pub(super) struct Executor {
     inbox: Arc<Inbox>,
     /// A finished task's place is not used again: a stale waker must not wake a stranger.
     tasks: Vec<Option<Task>>,
-    /// What was ready when the inbox was looked into last. All of it was woken before anything
+    /// Tasks that were ready when the inbox was last read. All of it was woken before anything
     /// that is in the inbox now.
     ready: VecDeque<usize>,
 }
 
-/// What became of one step.
+/// Result of one step.
 pub(super) enum Step {
     /// No task is ready.
     Idle,

@@ -8,7 +8,7 @@ use std::task::Waker;
 use airlane_base::{IP_UDP_HEADER_BYTES, Packet, Progress, Time};
 use rustc_hash::FxHashMap;
 
-/// What a socket holds for a receiver that is slow: as much as a generous kernel buffer.
+/// Packets that a socket holds for a receiver that is slow: as much as a generous kernel buffer.
 const RECEIVE_BUFFER_PACKETS: usize = 16_384;
 
 /// Boxes of received packets that are kept to be filled again.

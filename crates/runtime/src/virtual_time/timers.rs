@@ -63,7 +63,7 @@ impl Timers {
         Poll::Pending
     }
 
-    /// When the next timer comes up, though it may have moved.
+    /// Time of the next timer, though it may have moved.
     pub(super) fn next(&self) -> Option<Time> {
         self.schedule.next().map(|(at, _)| at)
     }

@@ -25,13 +25,14 @@ const LIVELOCK_POLLS: u64 = 5_000_000;
 pub trait Fabric: Send + 'static {
     /// Takes a packet from the host that sent it.
     fn send(&mut self, now: Time, packet: Box<Packet>);
-    /// When to poll next.
+    /// Time at which to poll next.
     fn next_event(&self) -> Option<Time>;
     /// The next packet that has arrived at its destination by `now`.
     fn poll(&mut self, now: Time) -> Option<Box<Packet>>;
 }
 
-/// Why a world ended before its main task did. Every message names the virtual time and the seed.
+/// Error that ended a world before its main task did. Every message names the virtual time and
+/// the seed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
     /// A task panicked.
@@ -92,7 +93,7 @@ pub enum WorldError {
     },
 }
 
-/// What a world went through.
+/// Counts of a world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldStats {
     /// Packets that hosts sent.
@@ -212,7 +213,7 @@ impl<F: Fabric> World<F> {
         MutexGuard::map(self.core.state.lock(), |s| &mut s.fabric)
     }
 
-    /// What happened so far.
+    /// Counts of the world so far.
     pub fn stats(&self) -> WorldStats {
         let state = self.core.state.lock();
         WorldStats {

@@ -19,19 +19,19 @@ use airlane_congestion::Controller;
 pub use roles::{receive, send};
 pub use sender::{Handle, Sent};
 
-/// How a sender sends.
+/// Configuration of a sender.
 pub struct Config {
     /// UDP payload of a packet, bytes.
     pub payload_bytes: u16,
-    /// What decides when packets leave.
+    /// Congestion controller, which decides when packets leave.
     pub controller: Box<dyn Controller>,
     /// Packets leave with ECT(0): queues may mark them.
     pub ecn: bool,
 }
 
-/// When packets are there to be sent.
+/// Source of packets: it decides when they are there to be sent.
 pub trait Source: Send {
-    /// When the next one is; `None` if there will be none.
+    /// Time of the next packet; `None` if there will be none.
     fn due(&self) -> Option<Time>;
     /// It left.
     fn left(&mut self);

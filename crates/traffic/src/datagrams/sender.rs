@@ -39,18 +39,18 @@ pub(super) struct Sender {
     /// In the order of their numbers, without a gap.
     flight: VecDeque<InFlight>,
     newest_acked: Option<u64>,
-    /// When the oldest packet in flight counts as lost, if nothing else happens.
+    /// Time at which the oldest packet in flight counts as lost, if nothing else happens.
     loss_at: Option<Time>,
     last_sent: Time,
     /// Probes since something came back.
     probes: u32,
-    /// Whether one is to leave.
+    /// True if a probe is to leave.
     probe: bool,
     /// The window holds a packet.
     held: bool,
 }
 
-/// What holds the next packet back, or it.
+/// Next packet, or what holds it back.
 #[derive(Debug)]
 pub(super) enum Next {
     Packet(Vec<u8>),
@@ -161,8 +161,8 @@ impl Sender {
         }
     }
 
-    /// What time alone brings: losses, and a probe where nothing comes back and the window holds what
-    /// there is.
+    /// Does what time alone brings: detects losses, and asks for a probe where nothing comes back
+    /// and the window holds what there is.
     pub(super) fn check(&mut self, now: Time) {
         if self.loss_at.is_some_and(|at| at <= now) {
             self.detect(now);
@@ -179,13 +179,13 @@ impl Sender {
         waits.then(|| self.last_sent + period)
     }
 
-    /// When to [`check`](Self::check).
+    /// Time at which to [`check`](Self::check).
     pub(super) fn due(&self) -> Time {
         self.loss_at.or_else(|| self.probe_at()).unwrap_or(Time::FAR_FUTURE)
     }
 }
 
-/// What a sender has done.
+/// Counts and state of a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// Counts, in bytes of UDP payload.
@@ -214,7 +214,7 @@ impl Handle {
         act(&mut self.sender.lock())
     }
 
-    /// What it has done until `now`.
+    /// Counts and state of the sender until `now`.
     pub fn sent(&self, now: Time) -> Sent {
         self.with(|sender| Sent {
             counts: sender.state.total(now),

@@ -40,13 +40,13 @@ impl Body {
         bytes
     }
 
-    /// Whether the data of a packet is what was sent.
+    /// True if the data of a packet is what was sent.
     pub(super) fn matches(&self, pn: u64, data: &[u8]) -> bool {
         self.0.matches(start(pn, data.len() as u64), data)
     }
 }
 
-/// Where the data of a packet begins. A number that nobody sends wraps around.
+/// Offset at which the data of a packet begins. A number that nobody sends wraps around.
 fn start(pn: u64, data: u64) -> u64 {
     pn.wrapping_mul(data) % (ENDLESS / 2)
 }

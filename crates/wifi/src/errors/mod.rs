@@ -76,7 +76,7 @@ impl ErrorModel {
         self.tables.coded(vector.code(), code, snr_db)
     }
 
-    /// Whether a receiver notices that a preamble begins.
+    /// True if a receiver notices that a preamble begins.
     pub fn detects(&self, snr_db: f64) -> bool {
         snr_db >= DETECTION_DB
     }

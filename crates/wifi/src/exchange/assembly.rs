@@ -13,7 +13,7 @@ pub trait Association {
     /// Role of a transmission in an open exchange; `None` if it is of another exchange.
     fn role(&self, exchange: &FrameExchange, part: &Part<'_>) -> Option<Role>;
 
-    /// Whether an exchange stays open although a transmission of another one began at `at`.
+    /// True if an exchange stays open although a transmission of another one began at `at`.
     fn stays_open(&self, exchange: &FrameExchange, at: Time) -> bool;
 }
 

@@ -106,17 +106,17 @@ impl FrameExchange {
         self.precision = self.precision.max(part.precision);
     }
 
-    /// Whether RTS or CTS was heard.
+    /// True if RTS or CTS was heard.
     pub const fn is_protected(&self) -> bool {
         self.rts.is_some() || self.cts.is_some()
     }
 
-    /// Whether nothing of it was heard but RTS and CTS.
+    /// True if nothing of the exchange was heard but RTS and CTS.
     pub const fn is_protection_alone(&self) -> bool {
         self.ppdu.is_none() && self.response.is_none()
     }
 
-    /// Whether no part of it names a station.
+    /// True if no part of the exchange names a station.
     pub const fn is_anonymous(&self) -> bool {
         self.sender.is_none() && self.receiver.is_none()
     }

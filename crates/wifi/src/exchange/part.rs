@@ -34,7 +34,7 @@ pub enum PartKind<'a> {
     Response(&'a Frame),
     /// Frames that an exchange is for: data, management, a request.
     Ppdu {
-        /// Whether they are of an aggregate.
+        /// True if the frames are of an aggregate.
         is_aggregate: bool,
         /// Those that were decoded, at least one.
         frames: &'a [Frame],
@@ -99,7 +99,7 @@ pub struct Ppdu {
     pub duration: Duration,
     /// Its vector, if the PHY header was decoded.
     pub vector: Option<Vector>,
-    /// Whether it is an aggregate; without a frame, whether it may be one.
+    /// True for an aggregate; without a frame, true if the PPDU may be one.
     pub is_aggregate: bool,
     /// The first of its frames; `None` if none was decoded.
     pub first: Option<Frame>,

@@ -31,7 +31,7 @@ impl Area {
         Self::new(Position::new(x - metres, y - metres), Position::new(x + metres, y + metres))
     }
 
-    /// Whether a place lies in it.
+    /// True if a place lies in the area.
     pub fn contains(&self, place: Position) -> bool {
         (self.low.x..=self.high.x).contains(&place.x)
             && (self.low.y..=self.high.y).contains(&place.y)

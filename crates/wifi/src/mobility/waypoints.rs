@@ -14,7 +14,7 @@ pub struct Waypoints {
     points: Vec<(Time, Position)>,
 }
 
-/// Why a list of places is none.
+/// Error in a list of places that makes no waypoints.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum WaypointError {

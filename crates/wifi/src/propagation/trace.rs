@@ -11,7 +11,7 @@ pub struct SnrTrace {
     points: Vec<(Time, f64)>,
 }
 
-/// Why a list of SNRs is none.
+/// Error in a list of SNRs that makes no trace.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TraceError {

@@ -16,10 +16,10 @@ use crate::clock::Watch;
 
 /// Payload of a packet.
 const PAYLOAD: usize = 1_400;
-/// What the link carries: more than is sent.
+/// Rate of the link: more than is sent.
 const LINK_GBPS: f64 = 2.0;
 
-/// What came of a run.
+/// Result of a run.
 pub(super) struct Moved {
     /// Packets that arrived at the receiver.
     packets: u64,
@@ -102,7 +102,7 @@ pub(crate) fn pin(core: usize) -> Result<(), Problem> {
         .map_err(|e| Problem::Skipped(format!("it takes two cores: {e}")))
 }
 
-/// What is sent.
+/// Load that is sent.
 pub(crate) struct Load<'a> {
     /// Bursts in turn, each of packets of the same size in a row; each leaves in one call.
     pub(crate) bursts: &'a [Vec<u8>],

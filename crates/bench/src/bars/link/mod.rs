@@ -11,7 +11,7 @@ use airlane_link::LinkError;
 
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 
-/// What one core is to move: bits of UDP payload per second.
+/// Rate that one core is to move: bits of UDP payload per second.
 const FORWARD_GBPS: f64 = 1.0;
 
 impl From<LinkError> for Problem {

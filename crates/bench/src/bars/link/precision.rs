@@ -15,7 +15,7 @@ use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_recv_buffer_s
 use super::train::{Sent, Wanted, closed_form, laboratory, train};
 use crate::bar::Problem;
 
-/// What the train goes through.
+/// Kind of link that the train goes through.
 #[derive(Clone, Copy)]
 pub(super) enum Case {
     /// A constant rate.
@@ -29,7 +29,7 @@ pub(super) enum Case {
 pub(super) const CASES: [Case; 3] = [Case::Constant, Case::Profile, Case::Opportunities];
 
 const RATE_MBPS: f64 = 12.0;
-/// What may wait for the receiver.
+/// Size of the receiver's buffer.
 const RECEIVER_BYTES: usize = 8 << 20;
 const DELAY: Duration = Duration::from_millis(20);
 
@@ -81,7 +81,7 @@ impl Case {
 
 /// One run.
 pub(super) struct Run {
-    /// How far from its due time each packet arrived, in milliseconds.
+    /// Difference between each packet's arrival and its due time, in milliseconds.
     pub(super) errors_ms: Vec<f64>,
     /// Share of a core that the link used while nothing came.
     pub(super) idle_cpu: f64,

@@ -19,7 +19,8 @@ use crate::bar::Problem;
 
 const RATE_MBPS: f64 = 50.0;
 const DELAY: Duration = Duration::from_millis(10);
-/// What a packet of 1500 bytes holds beside the headers of IPv4 and of TCP with timestamps.
+/// Share of a packet of 1500 bytes that is payload, beside the headers of IPv4 and of TCP with
+/// timestamps.
 const PAYLOAD_SHARE: f64 = 1_448.0 / 1_500.0;
 /// Until the flow has found the rate.
 const START: Duration = Duration::from_secs(3);

@@ -47,8 +47,8 @@ pub(super) fn train(load: Rate, start: Time, seconds: f64, seed: u64) -> Vec<Wan
     all
 }
 
-/// When packets leave a link of constant rate behind a constant delay: each begins when it is there
-/// and the one before is gone, and takes its bits over the rate.
+/// Times at which packets leave a link of constant rate behind a constant delay: each begins when
+/// it is there and the one before is gone, and takes its bits over the rate.
 pub(super) fn closed_form(rate: Rate, delay: Duration, sent: &[Sent]) -> Vec<Time> {
     let mut free = Time::ZERO;
     let leave = |(at, payload): &Sent| {
@@ -59,7 +59,7 @@ pub(super) fn closed_form(rate: Rate, delay: Duration, sent: &[Sent]) -> Vec<Tim
     sent.iter().map(leave).collect()
 }
 
-/// When the laboratory's elements deliver them; nothing is lost on the way.
+/// Times at which the laboratory's elements deliver them; nothing is lost on the way.
 pub(super) fn laboratory(way: &Way, seed: Seed, sent: &[Sent]) -> Vec<Time> {
     let mut built = dumbbell(way).build(seed);
     let end = |host| SocketAddr::new(built.network.addresses(host)[0], 9);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 use traffic::Relay;
 
-/// What one core is to move: bits of UDP payload per second.
+/// Rate that one core is to move: bits of UDP payload per second.
 const GBPS: f64 = 1.0;
 /// Instructions that the queue may add, and microseconds that a packet may take.
 const MAX_INSTRUCTIONS: f64 = 5.0;

@@ -29,11 +29,11 @@ pub(super) struct Relay {
     pub(super) process: Running,
     sender: UdpSocket,
     viewer: UdpSocket,
-    /// Where the sender sends to.
+    /// Address that the sender sends to.
     to: SocketAddr,
 }
 
-/// What came of full speed.
+/// Result of sending at full speed.
 pub(super) struct Moved {
     /// Payload that came, in 10^9 bits per second.
     pub(super) gbps: f64,
@@ -171,7 +171,7 @@ fn one_by_one(
     Ok(median(took))
 }
 
-/// What is on its way arrives.
+/// Waits until what is on its way has arrived.
 #[expect(clippy::disallowed_methods, reason = "a bench lives by the machine's clock")]
 fn settle() {
     std::thread::sleep(Duration::from_millis(300));

@@ -17,7 +17,7 @@ const RATE_BPS: f64 = 2.5e6;
 /// A packet in five seconds.
 const QUIET_BPS: f64 = 2e3;
 
-/// What one run of so many flows took, told by the process that ran it.
+/// Cost of one run of so many flows, told by the process that ran it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Cost {
     packets: u64,

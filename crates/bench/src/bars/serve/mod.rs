@@ -13,7 +13,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use self::peer::Windows;
 use crate::bar::{Figure, Problem, Rule, Setting, median};
 
-/// What is fetched, one object after the other on each connection.
+/// Objects that are fetched, one after the other on each connection.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     object_bytes: u64,
@@ -21,7 +21,7 @@ struct Load {
     connections: usize,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Copy, Debug)]
 struct Moved {
     bytes: u64,

@@ -14,10 +14,10 @@ use crate::clock::Watch;
 use crate::noq_bulk::{self, NAME, Ready, broke, fetch, threads};
 use crate::process::{Running, Usage};
 
-/// What a tuned endpoint asks the system to keep for its socket, as ours do.
+/// Size of the buffer that a tuned endpoint asks the system for, as ours do.
 const SOCKET_BYTES: usize = 4 << 20;
 
-/// How an endpoint is set up.
+/// Sizes of an endpoint's windows and socket buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Windows {
     /// As it comes.

@@ -11,14 +11,14 @@ use super::world::{World, broke, client, replace, sleep, until};
 use crate::bar::Problem;
 use crate::process::Scratch;
 
-/// How long a new certificate may take to be shown: the server looks every five seconds, or is told
+/// Maximum time until a new certificate is shown: the server looks every five seconds, or is told
 /// to look by a signal.
 const UNTOLD: Duration = Duration::from_secs(12);
 const TOLD: Duration = Duration::from_secs(3);
-/// What is fetched to see a certificate.
+/// Path that is fetched to see a certificate.
 const PATH: &str = "/film-0/manifest.mpd";
 
-/// Where a server finds its certificate and key.
+/// Files in which a server finds its certificate and key.
 pub(super) fn files(folder: &Scratch) -> [PathBuf; 2] {
     [folder.path("cert.pem"), folder.path("key.pem")]
 }

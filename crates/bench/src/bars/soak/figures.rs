@@ -73,7 +73,7 @@ pub(super) fn figures(plan: Plan, used: &Used, account: &Account) -> Vec<Figure>
     ]
 }
 
-/// How flat something is, in words.
+/// Flatness of a series in words.
 fn told(flat: &Flatness, value: impl Fn(f64) -> String, unit: &str) -> String {
     let windows: Vec<String> = flat.windows.iter().map(|&w| value(w)).collect();
     format!(
@@ -86,7 +86,7 @@ fn told(flat: &Flatness, value: impl Fn(f64) -> String, unit: &str) -> String {
     )
 }
 
-/// What there was that could have failed, and what did.
+/// Counts of what could have failed, and of what did, in words.
 fn failed(account: &Account) -> String {
     let by_carrier = |name: &str| {
         let of = |carrier| account.metric_of(name, "carrier", carrier);

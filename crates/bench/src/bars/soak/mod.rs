@@ -35,28 +35,28 @@ const BIG: &str = "/big.bin";
 const BIG_BYTES: usize = 64 << 20;
 /// The rate of half quality of the long title: a tenth of a film's, as it is long.
 const LONG_HALF_QUALITY_BPS: f64 = title::HALF_QUALITY_BPS / 10.0;
-/// How long clients stay that do not go on: beyond the 60 s for which the server is patient.
+/// Time for which clients stay that do not go on: beyond the 60 s for which the server is patient.
 const HOLD: Duration = Duration::from_secs(75);
-/// How often players are looked after, and the server is looked at.
+/// Interval at which players are looked after, and the server is looked at.
 const TICK: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_secs(2);
-/// How often the figures are told while it runs.
+/// Interval at which the figures are told while it runs.
 const TELL: Duration = Duration::from_secs(60);
 /// By how much memory and descriptors may change, in percent.
 const FLAT: f64 = 5.0;
 
-/// How long it takes, and how often what happens.
+/// Duration of the soak, and intervals of its events.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     /// Too short for medians of the load to be the same.
     is_quick: bool,
     whole: Duration,
-    /// How long the server may grow: until it has as much to remember as it ever will.
+    /// Time for which the server may grow: until it has as much to remember as it ever will.
     warm_up: Duration,
     certificate_every: Duration,
     log_every: Duration,
     title_every: Duration,
-    /// How long the longest sessions are.
+    /// Duration of the longest sessions.
     long: Duration,
 }
 
@@ -75,7 +75,7 @@ impl Plan {
     }
 }
 
-/// What the server used.
+/// Resources that the server used.
 #[derive(Debug, Default)]
 struct Used {
     resident: Series,
@@ -121,7 +121,7 @@ pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
     Ok(figures::figures(plan, &used, &account))
 }
 
-/// What there is to be served.
+/// Writes the titles and files that are served.
 fn furnish(folder: &Scratch, plan: Plan) -> std::io::Result<()> {
     for film in 0..FILMS {
         let there = folder.path(format!("www/film-{film}"));

@@ -18,20 +18,20 @@ use super::{FILMS, HOLD};
 use crate::bar::Problem;
 use crate::process::{self, Running};
 
-/// How long after each other they come.
+/// Time between two arrivals of players.
 const EVERY: Duration = Duration::from_secs(1);
 /// Versions of HTTP.
 const HTTP: [u8; 4] = [3, 2, 3, 1];
 /// Sessions of each.
 const SESSIONS: [u32; 5] = [2, 5, 1, 6, 4];
-/// How long they play, in seconds.
+/// Durations for which players play, in seconds.
 const SECONDS: [u64; 7] = [12, 5, 30, 8, 60, 16, 20];
-/// How they end.
+/// Ways in which players end.
 const ENDS: [End; 11] = {
     use End::{Freezes, Killed, Plays};
     [Plays, Plays, Killed, Plays, Plays, Plays, Freezes, Plays, Killed, Plays, Plays]
 };
-/// What players hold: two chunks, as long as HTTP/1.1 stays open between requests.
+/// Buffer of the players: two chunks, as long as HTTP/1.1 stays open between requests.
 const BUFFER_S: &str = "--buffer=8";
 /// Seconds between the beginnings of a process's sessions.
 const STAGGER_S: &str = "--stagger=0.2";
@@ -52,7 +52,7 @@ struct Group {
     /// The version of HTTP of one that is followed by another when it has ended.
     long: Option<u8>,
     end: End,
-    /// When something is done to it next, if something is.
+    /// Time of the next action on the group, if there is one.
     at: Option<Duration>,
 }
 
@@ -61,11 +61,11 @@ pub(super) struct Crowd {
     world: Arc<World>,
     groups: Vec<Group>,
     number: u64,
-    /// When the next one comes.
+    /// Time at which the next group comes.
     next: Duration,
 }
 
-/// What is read of a session's result.
+/// Part of a session's result that is read.
 #[derive(Debug, Deserialize)]
 struct Played {
     number: u32,

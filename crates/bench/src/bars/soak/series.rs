@@ -11,14 +11,14 @@ const WINDOWS: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series(Vec<(f64, f64)>);
 
-/// How flat a series is over a time.
+/// Flatness of a series over a time.
 #[derive(Clone, Debug)]
 pub(super) struct Flatness {
     /// The medians of equal parts of the time, in their order.
     pub(super) windows: Vec<f64>,
     /// The largest median less the smallest, over the first.
     pub(super) range: f64,
-    /// What the straight line through all values (least squares) rises by over the time, over their
+    /// Rise of the straight line through all values (least squares) over the time, over their
     /// median. Negative: it falls.
     pub(super) trend: f64,
 }
@@ -33,7 +33,7 @@ impl Series {
         median(self.within(from_s, until_s).map(|(_, value)| value))
     }
 
-    /// How flat it is between two times in seconds; NaN where nothing was looked at.
+    /// Flatness between two times in seconds; NaN where nothing was looked at.
     pub(super) fn flatness(&self, from_s: f64, until_s: f64) -> Flatness {
         let length = (until_s - from_s) / WINDOWS as f64;
         let windows: Vec<f64> = (0..WINDOWS)

@@ -14,12 +14,12 @@ use super::world::{World, broke, sleep};
 use super::{BIG, HOLD};
 use crate::bar::Problem;
 
-/// How long after each other they come.
+/// Time between two arrivals of such clients.
 const EVERY: Duration = Duration::from_secs(2);
 /// A record of a TLS handshake that announces 512 bytes, of which these are the first.
 const HALF_A_HELLO: &[u8] = &[0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc];
 
-/// What one of them does.
+/// Behaviour of an unresponsive client.
 #[derive(Clone, Copy, Debug)]
 enum Stranger {
     /// Connects over TCP and sends this alone.

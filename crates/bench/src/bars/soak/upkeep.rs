@@ -13,14 +13,14 @@ use crate::bar::Problem;
 
 /// The access log, in the soak's folder.
 pub(super) const LOG: &str = "access.json";
-/// Where a title waits that is not always there, in the soak's folder.
+/// Folder, in the soak's folder, of a title that is not always served.
 pub(super) const WAITING: &str = "waiting";
-/// How long a reload may take.
+/// Maximum time of a reload.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How long answers that are under way still come to the old log.
+/// Time for which answers that are under way still come to the old log.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What is read of a line of the access log.
+/// Part of a line of the access log that is read.
 #[derive(Debug, Deserialize)]
 struct Line {
     path: String,

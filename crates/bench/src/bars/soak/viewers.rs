@@ -15,14 +15,14 @@ use super::world::{MAX_BYTES, World, broke, sleep};
 use crate::bar::Problem;
 use crate::metrics::Metrics;
 
-/// How often pages ask.
+/// Interval at which pages ask.
 const SECOND: Duration = Duration::from_secs(1);
-/// How long after each other players come that ask for their own session.
+/// Time between two arrivals of players that ask for their own session.
 const EVERY: Duration = Duration::from_secs(2);
 /// Chunks that each of them takes, a second apart.
 const CHUNKS: u32 = 10;
 
-/// What a page reads of sessions.
+/// Part of the sessions' data that a page reads.
 #[derive(Debug, Deserialize)]
 struct Sessions {
     sessions: Vec<One>,

@@ -41,10 +41,10 @@ pub(super) struct World {
     viewers: AtomicU32,
 }
 
-/// What happened.
+/// Counts of what happened.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
-    /// What failed that should not have, and the first of it in words.
+    /// Number of failures that should not have happened, and the first of them in words.
     pub(super) failed: u64,
     pub(super) failures: Vec<String>,
     /// Player processes that ended by themselves, were killed, were stopped and killed later.

@@ -14,14 +14,14 @@ use crate::process::airlane;
 /// The program that measures, in the project's folder.
 const SCRIPT: &str = "scripts/bench/tunnel";
 
-/// What its figures are in.
+/// Units of its figures.
 const UNITS: [&str; 4] = ["Mbit/s", "Gbit/s", "ms", "s/GB"];
 
-/// What the script prints.
+/// Output of the script.
 #[derive(Debug, Deserialize)]
 struct Answer {
     figures: Vec<Told>,
-    /// What was left out, and why.
+    /// Measurements that were left out, and why.
     missing: Vec<String>,
 }
 

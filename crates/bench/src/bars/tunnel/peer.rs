@@ -27,13 +27,13 @@ const STREAM_BYTES: u32 = 2 << 20;
 const STREAMS: u32 = 32;
 const WINDOW_BYTES: u32 = STREAMS * STREAM_BYTES;
 
-/// What an endpoint asks the system to keep for its socket, as ours do.
+/// Size of the buffer that an endpoint asks the system for, as ours do.
 const SOCKET_BYTES: usize = 4 << 20;
 
-/// How long the server may take to give the connection ids of another path.
+/// Maximum time until the server gives the connection ids of another path.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What to fetch, and over what.
+/// Server to fetch from, and paths to use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fetch {
@@ -55,7 +55,7 @@ impl FromStr for Fetch {
     }
 }
 
-/// What came of it.
+/// Result of a fetch.
 #[derive(Serialize)]
 struct Moved {
     bits_per_second: f64,

@@ -21,7 +21,7 @@ impl Version {
     }
 }
 
-/// What is asked for.
+/// Requests to make.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) version: Version,

@@ -51,7 +51,7 @@ impl Shared {
         Poll::Pending
     }
 
-    /// Whether so little is under way that it goes over the low-latency channel.
+    /// True if so little is under way that it goes over the low-latency channel.
     pub(crate) fn is_light(&self) -> bool {
         let state = self.lock();
         let max_bytes = state.scheme.max_low_latency_bytes();
@@ -68,8 +68,8 @@ impl Shared {
         state.wake_all();
     }
 
-    /// What is there in order, `max_bytes` of it and the rest of a piece at most; nothing after the
-    /// end.
+    /// Bytes that are there in order, `max_bytes` of them and the rest of a piece at most; none
+    /// after the end.
     pub(crate) fn poll_read(
         &self,
         cx: &mut Context<'_>,
@@ -128,8 +128,8 @@ impl Shared {
         Poll::Pending
     }
 
-    /// What tells the other end, on a path on which nothing came, where the stream ends and that
-    /// everything has come; `None` if the stream is not over.
+    /// Frames that tell the other end, on a path on which nothing came, where the stream ends
+    /// and that everything has come; `None` if the stream is not over.
     pub(crate) fn end_frames(&self) -> Option<Bytes> {
         let state = self.lock();
         let (engine, _) = state.engine.as_ref().filter(|_| state.is_over())?;

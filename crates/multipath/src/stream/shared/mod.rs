@@ -37,12 +37,12 @@ pub(crate) struct NewPath {
     pub(crate) expected: Option<Preference>,
 }
 
-/// What came on a path, and what left on it.
+/// Counts of what came on a path, and what left on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounts {
     /// The path's number at the end that has the interfaces.
     pub interface: u8,
-    /// Whether it is there.
+    /// True if the path is open.
     pub is_open: bool,
     /// Bytes of segments that it was first to bring.
     pub first_bytes: u64,
@@ -52,7 +52,7 @@ pub struct PathCounts {
     pub taken_bytes: u64,
 }
 
-/// What a stream has done.
+/// Counts of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct StreamCounts {
     /// Of each interface that ever had a path, by its number.
@@ -63,7 +63,8 @@ pub struct StreamCounts {
     pub held_bytes: u64,
     /// The interface that took the first segment sent which has not arrived.
     pub head: Option<u8>,
-    /// Where two paths met in FBDT's last window: the share that came from its beginning on.
+    /// Position at which two paths met in FBDT's last window: the share that came from its
+    /// beginning on.
     pub met: Option<f64>,
 }
 
@@ -74,8 +75,8 @@ pub(crate) struct Shared {
     state: Arc<Mutex<State>>,
 }
 
-/// Which path of a stream: its place, which is used again when it is gone, and how many there were
-/// before it.
+/// Key of a path of a stream: its place, which is used again when it is gone, and the number of
+/// paths before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathKey {
     place: usize,
@@ -109,7 +110,7 @@ struct State {
     /// The engine and the terms, once both ends have agreed on them.
     engine: Option<(Box<dyn Engine>, Terms)>,
     paths: [Option<PathTasks>; MAX_PATHS],
-    /// How many paths there ever were.
+    /// Number of paths so far.
     attached: u64,
     interfaces: Vec<PathCounts>,
     /// Tasks of the application.
@@ -123,15 +124,15 @@ struct State {
     failure: Option<MultipathError>,
 }
 
-/// What the tasks of a path wait for.
+/// State of a path for its tasks, and their wakers.
 struct PathTasks {
     serial: u64,
     interface: u8,
-    /// What its connection says of itself; `None` where nothing asks.
+    /// Handle to the statistics of the path's connection; `None` where nothing asks.
     control: Option<ControlHandle>,
     /// The task that sends segments, while it waits for one.
     sender: Option<Waker>,
-    /// Whether that task would take one now: it is not held up by its connection.
+    /// True if that task would take one now: it is not held up by its connection.
     takes: bool,
     acker: Option<Waker>,
     /// Up to where the last acknowledgement told, and since when there is more.
@@ -232,7 +233,7 @@ impl Shared {
         Ok(Attached { shared: self.clone(), key: PathKey { place, serial } })
     }
 
-    /// Whether the other end is known not to be heard on the path.
+    /// Sets whether the other end is known not to be heard on the path.
     pub(crate) fn set_unresponsive(&self, path: PathKey, is_unresponsive: bool) {
         let mut state = self.lock();
         if at(&mut state.paths, path).is_some()
@@ -311,7 +312,7 @@ impl State {
         counts_of(&mut self.interfaces, interface)
     }
 
-    /// Whether nothing is left to do in either direction.
+    /// True if nothing is left to do in either direction.
     fn is_over(&self) -> bool {
         self.engine.as_ref().is_some_and(|(engine, _)| engine.is_sent() && engine.is_read())
     }

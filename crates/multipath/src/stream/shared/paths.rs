@@ -129,7 +129,7 @@ impl Shared {
         Ok(())
     }
 
-    /// What `path` is to tell the other end: an acknowledgement, or the end of the stream.
+    /// Frame that `path` is to send to the other end: an acknowledgement, or the end of the stream.
     pub(crate) fn poll_control(
         &self,
         cx: &mut Context<'_>,

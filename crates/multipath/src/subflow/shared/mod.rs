@@ -53,7 +53,7 @@ pub(crate) struct SubflowConfig {
     pub(crate) max_bps: Option<u64>,
     /// Credit of this end, bytes.
     pub(crate) limit: Option<u64>,
-    /// Whether this end obeys credit that the other gives: the server does.
+    /// True if this end obeys credit that the other gives: the server does.
     pub(crate) takes_credit: bool,
 }
 
@@ -162,12 +162,12 @@ impl Subflow {
         }
     }
 
-    /// Whether the other end is not heard.
+    /// True if the other end is not heard.
     pub(crate) fn is_unresponsive(&self) -> bool {
         self.is_unresponsive.load(Ordering::Relaxed)
     }
 
-    /// Whether it carries a stream.
+    /// True if the subflow carries a stream.
     pub(crate) fn is_in_use(&self) -> bool {
         !self.carried().is_empty()
     }
@@ -304,7 +304,7 @@ impl Subflow {
         Ok(())
     }
 
-    /// What comes for the stream is passed on to it from now on.
+    /// Adds a stream: what comes for it is passed on to it from now on.
     pub(crate) fn add(&self, stream: u32, attached: &Attached) {
         self.carried().insert(stream, (attached.shared().clone(), attached.key()));
         if self.is_unresponsive() {
@@ -439,7 +439,7 @@ fn control(stream: u32, frames: &[u8]) -> Bytes {
     [&control_header(stream, frames.len())[..], frames].concat().into()
 }
 
-/// Whether the stream is over; if not, the task is woken when it is.
+/// True if the stream is over; if not, the task is woken when it is.
 async fn is_over(shared: &Shared) -> Result<bool, MultipathError> {
     poll_fn(|cx| match shared.poll_over(cx) {
         Poll::Ready(over) => Poll::Ready(over.map(|()| true)),

@@ -35,7 +35,7 @@ struct Code {
     /// The first code of each length, and the number of codes of it.
     first: [u32; MAX_BITS + 1],
     count: [u32; MAX_BITS + 1],
-    /// Where in `symbols` those of each length begin.
+    /// Index in `symbols` of the first symbol of each length.
     offset: [u32; MAX_BITS + 1],
     /// Symbols by length of code, then by value.
     symbols: [u16; 257],

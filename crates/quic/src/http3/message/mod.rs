@@ -32,7 +32,7 @@ pub struct MessageReader {
     stage: Stage,
     /// Content that has come, bytes.
     content: u64,
-    /// What the head says of its length; `None`: nothing that would have to be true.
+    /// Length of the content that the head announces; `None`: none that would have to be true.
     announced: Option<u64>,
     /// The request was one whose answer has no content.
     asked_for_a_head: bool,
@@ -58,7 +58,7 @@ enum Frame {
     Skipped {
         left: u64,
     },
-    /// What follows is none of ours.
+    /// Reading has ended: the reader ignores what follows.
     Ended,
 }
 

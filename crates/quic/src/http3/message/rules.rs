@@ -2,7 +2,7 @@
 
 use super::section::Line;
 
-/// What is wrong with a message: a stream error of the type H3_MESSAGE_ERROR.
+/// Error in a message: a stream error of the type H3_MESSAGE_ERROR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// A name is empty, has uppercase letters or what no name may have.
@@ -145,7 +145,7 @@ impl Section {
         }
     }
 
-    /// Whether a whole head holds what it must.
+    /// Checks that a whole head holds what it must.
     pub(super) fn check_head(&self, kind: MessageKind) -> Result<(), Malformed> {
         match kind {
             MessageKind::Response => match self.status {
@@ -185,18 +185,18 @@ impl Section {
         }
     }
 
-    /// Whether this is a request whose answer has no content.
+    /// True for a request whose answer has no content.
     pub(super) fn asks_for_a_head(&self) -> bool {
         self.method.as_deref() == Some(b"HEAD")
     }
 
-    /// Whether this is a request that opens a tunnel, which has no end and no length.
+    /// True for a request that opens a tunnel, which has no end and no length.
     pub(super) fn opens_a_tunnel(&self) -> bool {
         self.method.as_deref() == Some(b"CONNECT")
     }
 }
 
-/// Whether a name may have this byte: a token (RFC 9110, section 5.6.2) without uppercase letters.
+/// True if a name may have this byte: a token (RFC 9110, section 5.6.2) without uppercase letters.
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

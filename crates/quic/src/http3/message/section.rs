@@ -53,7 +53,7 @@ fn static_entry(index: u64) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// What is left of a section.
+/// Rest of a section.
 struct Cursor<'a>(&'a [u8]);
 
 impl<'a> Cursor<'a> {
@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Why reading a section ended early.
+/// Error that ended the reading of a section early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionError<E> {
     /// See [`Undecodable`].
