@@ -58,7 +58,7 @@ pub struct Requested<'a> {
     pub cmcd: &'a Cmcd,
     /// True if it begins its session.
     pub begins: bool,
-    /// Cohort of the session, which decides its treatment.
+    /// Cohort of the session: who sets its weight.
     pub cohort: Cohort,
 }
 

@@ -203,7 +203,7 @@ impl Connection {
         self.0.remote()
     }
 
-    /// Datagrams of the connection so far.
+    /// UDP datagrams of the connection so far, sent and received.
     pub fn datagram_counts(&self) -> DatagramCounts {
         self.0.link().datagram_counts()
     }

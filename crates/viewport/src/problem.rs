@@ -199,8 +199,8 @@ impl<'a> Problem<'a> {
         ascending(&keys)
     }
 
-    /// The tiles that arrive if the transport brings so many bits per second: by number. Tiles come
-    /// one after another, and each counts if it is complete by its deadline.
+    /// For each tile, by its index, true if it is complete by its deadline where the transport brings
+    /// `throughput_bps`. Tiles come one after another, in the order of the plan.
     pub fn arrived(&self, plan: &Plan, throughput_bps: f64) -> Vec<bool> {
         let mut arrived = vec![false; self.curves.len()];
         let mut complete = 0;

@@ -132,8 +132,8 @@ impl PendingConnections {
         Arc::new(Self { runtime, waiting: Mutex::default() })
     }
 
-    /// A connection has come: the subflow, if it is the second one of it. As many wait as are let in
-    /// during the time for which they wait.
+    /// Takes a connection, and returns the subflow if it is the second one of it. Nothing here limits
+    /// how many wait: the listener does, by how many it lets in.
     pub fn join(self: &Arc<Self>, connection: SubflowConnection) -> Option<Channels> {
         let subflow = (connection.peer, connection.nonce);
         let mut waiting = self.waiting.lock();

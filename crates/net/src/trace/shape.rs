@@ -49,7 +49,7 @@ pub struct Shape {
     pub outage_p90: Duration,
     /// Mean of it.
     pub outage_mean: Duration,
-    /// 5th, 50th and 95th percentile of 100 ms means over the mean.
+    /// 5th, 50th and 95th percentile of the 100 ms means, each divided by the mean of its trace.
     pub percentiles: [f64; 3],
 }
 

@@ -42,7 +42,8 @@ pub struct SessionView {
     pub rungs: Option<usize>,
     /// Number of that chunk.
     pub chunk: Option<usize>,
-    /// The player's buffer at its last request, less what was watched since, in seconds.
+    /// Buffer that the player reported last, in a request or a report, less what was played since,
+    /// in seconds; what was delivered since is not added. `None` if it reports none.
     pub buffer_s: Option<f64>,
     /// Seconds of video watched per second.
     pub pace: f64,

@@ -61,7 +61,7 @@ pub struct Check {
     pub digits: u8,
     /// The condition in words.
     pub rule: String,
-    /// The condition as numbers.
+    /// The condition as numbers, to be drawn; `None` if it is no simple bound.
     pub bound: Option<Bound>,
     /// The outcome of this condition alone.
     pub verdict: Verdict,

@@ -62,10 +62,11 @@ impl Sources {
         self.kept[place].downcast_mut().expect("it was found by its type")
     }
 
-    /// Refuses traces of the command line that have taken no capacity's place in any plan.
+    /// Refuses a trace of the command line that no plan uses, as there is no capacity in whose place
+    /// it could be put.
     ///
     /// # Errors
-    /// If there is one.
+    /// If one of them is not used.
     pub fn refuse_unused(&self, given: &[GivenTrace]) -> Result<(), InputError> {
         match given.iter().find(|given| !self.used.contains(&given.to_string())) {
             None => Ok(()),

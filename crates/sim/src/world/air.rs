@@ -44,7 +44,8 @@ pub struct AirOutput {
     pub ways: Vec<AirDirection>,
     /// The stretch whose attempts follow; empty if the run ended before it.
     pub stretch: (Time, Time),
-    /// The attempts in it in the order of their ends, each with the number of its way.
+    /// Attempts that overlap the stretch by their beginning, 2000 at most, each with its index in
+    /// [`Self::ways`].
     pub attempts: Vec<(usize, Use)>,
     /// The use of all of it together, step by step; empty of runs that are long.
     pub steps: Vec<AirStep>,
@@ -67,7 +68,7 @@ impl AirStep {
 /// The use of the air by the packets of one station in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AirDirection {
-    /// The number of its entry in [`RunOutput::ways`](super::RunOutput).
+    /// Index of its entry in [`RunOutput::ways`](super::RunOutput), which has other ways too.
     pub way: usize,
     /// The number of the place whose host the station is, over all workloads.
     pub place: usize,
