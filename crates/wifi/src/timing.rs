@@ -44,7 +44,7 @@ impl Timing {
 /// EDCA parameters: how an access category contends (802.11-2020, table 9-155). The limits of transmit
 /// opportunities are those that access points ship with, which were the standard's until 2012; since 2016 it
 /// has 2.080 ms for voice, 4.096 for video, and some for the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Access {
     /// Slots of silence, behind SIFS, before the backoff goes on.
     pub aifsn: u8,

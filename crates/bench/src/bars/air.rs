@@ -106,6 +106,7 @@ fn saturate(span: Duration) -> (u64, Duration) {
         protection: Protection::Never,
         is_sealed: false,
         has_categories: false,
+        contention: None,
         scheduler: SchedulerKind::RoundRobin,
         queue: QueueSpec::DropTail(Limit::Packets(1_000)),
         pool: Capacity::Unlimited,
@@ -122,6 +123,7 @@ fn saturate(span: Duration) -> (u64, Duration) {
         up_db: 0.0,
         others_db: 40.0,
         power_save: None,
+        contention: None,
         queue: config.queue,
         rate_control: None,
     };

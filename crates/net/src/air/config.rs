@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_wifi::{
-    Area, Band, Format, Guard, Leg, NOISE_FIGURE_DB, PathLoss, Position, SnrTrace, Vector,
+    Access, Area, Band, Format, Guard, Leg, NOISE_FIGURE_DB, PathLoss, Position, SnrTrace, Vector,
     Waypoints, Width,
 };
 use serde::Serialize;
@@ -149,6 +149,8 @@ pub struct ApConfig {
     pub is_sealed: bool,
     /// Whether DSCP chooses the category; otherwise all is best effort.
     pub has_categories: bool,
+    /// How its best effort frames contend, in place of [`Access::BEST_EFFORT`].
+    pub contention: Option<Access>,
     /// Which station is served next.
     pub scheduler: SchedulerKind,
     /// The queue of each station; with shared descriptors that of all of them.
@@ -225,6 +227,8 @@ pub struct StationConfig {
     pub others_db: f64,
     /// It sleeps after so long without frames (dynamic power save). `None`: never.
     pub power_save: Option<Duration>,
+    /// How its best effort frames contend, in place of [`Access::BEST_EFFORT`].
+    pub contention: Option<Access>,
     /// Its queue.
     pub queue: QueueSpec,
     /// How the MCS is chosen from and to it, in place of the access point's way.

@@ -51,7 +51,7 @@ impl Medium {
         let spec = if is_down { ap.config.queue } else { station.config.queue };
         let queue = self.queue(&spec, port, category);
         let window = self.aps[self.stations[port.station].ap].config.window;
-        let contender = self.contender(from, category);
+        let contender = self.contender_as(from, self.access(port, category));
         let mut link = Link::new(contender, (to, port), rate_control, queue, window);
         if rate_control == RateControl::Minstrel {
             let ap = &self.aps[self.stations[port.station].ap].config;
@@ -88,7 +88,21 @@ impl Medium {
 
     /// The contender of a category of a radio; it is made when it is first needed.
     pub(super) fn contender(&mut self, radio: RadioId, category: usize) -> ContenderId {
-        let access = CATEGORIES[category];
+        self.contender_as(radio, CATEGORIES[category])
+    }
+
+    /// How the sender of a port contends in a category.
+    fn access(&self, port: StationPort, category: usize) -> Access {
+        let station = &self.stations[port.station];
+        let own = match port.is_down() {
+            true => self.aps[station.ap].config.contention,
+            false => station.config.contention,
+        };
+        own.filter(|_| category == BEST_EFFORT).unwrap_or(CATEGORIES[category])
+    }
+
+    /// The contender of a radio with these parameters; it is made when it is first needed.
+    fn contender_as(&mut self, radio: RadioId, access: Access) -> ContenderId {
         let found = self.contenders.find(|c| c.radio == radio && c.access == access);
         found.unwrap_or_else(|| {
             let contender = self.contenders.push(Contender::new(radio, access));

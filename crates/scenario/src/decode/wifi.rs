@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_net::air::{Descriptors, Protection, RateControl, SchedulerKind};
-use airlane_wifi::{Format, Guard, Vector, Width};
+use airlane_wifi::{Access as EdcaParams, Format, Guard, Vector, Width};
 
 use super::super::bounds::range;
-use super::super::reader::Reader;
+use super::super::reader::{NONE, Reader};
 use super::super::types::*;
 use super::link::queue;
 use super::signal::{INTERFERENCE, POWER, channel, interferer, place, signal};
@@ -106,6 +106,8 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         "false",
         "DSCP chooses the access category; otherwise all packets are best effort.",
     );
+    // An access point may go on a slot after SIFS, a station two.
+    let contention = contention(r, 1);
     let hold = r.time_or_none(
         "hold_s",
         range(0.0, 0.02, "0.01"),
@@ -208,6 +210,7 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         protection: rts.map_or(Protection::Never, |bytes| Protection::From(bytes as u32)),
         is_sealed: is_sealed.unwrap_or(true),
         has_categories: has_categories.unwrap_or(false),
+        contention,
         scheduler,
         pool_packets: pool.map(|packets| packets as usize),
         rate_control: match rate_control {
@@ -249,6 +252,7 @@ pub(super) fn station(r: &mut Reader<'_>) -> (Station, Queue) {
         "never",
         "It sleeps after so long without frames; what comes for it then waits for the next beacon.",
     );
+    let contention = contention(r, 2);
     let mcs = r.count_or_none("mcs", (0, 11), "by `rate_control`", "The MCS, both ways.");
     let streams =
         r.count_or_none("streams", (1, 4), "1", "Spatial streams of that MCS, both ways.");
@@ -258,7 +262,29 @@ pub(super) fn station(r: &mut Reader<'_>) -> (Station, Queue) {
     let queue =
         r.section("queue", "The queue at the station.", |r| queue(r, QueueLimit::Packets(PACKETS)));
     let mcs = mcs.map(|mcs| (mcs as u8, streams.unwrap_or(1) as u8));
-    (Station { signal, up_db, others_db, power_save, mcs }, queue)
+    (Station { signal, up_db, others_db, power_save, contention, mcs }, queue)
+}
+
+/// The table `contention`, with an AIFSN of at least `min_aifsn`.
+fn contention(r: &mut Reader<'_>, min_aifsn: u64) -> Option<EdcaParams> {
+    let doc = "How best effort frames contend for the air (EDCA parameters), in place of what the standard has for them.";
+    let default = EdcaParams::BEST_EFFORT;
+    let access = r.table("contention", NONE, doc, |r| {
+        let window = (1, 32_767);
+        let doc = "Slots of silence, behind SIFS, before the backoff goes on.";
+        let aifsn = r.count("aifsn", (min_aifsn, 15), default.aifsn.into(), doc);
+        let doc = "First contention window: slots are drawn from 0 to this.";
+        let cw_min = r.count("cw_min", window, default.cw_min.into(), doc);
+        let doc = "Last contention window.";
+        let cw_max = r.count("cw_max", window, default.cw_max.into(), doc);
+        if cw_max < cw_min && !r.is_listing() {
+            r.fail("cw_max", format!("found {cw_max}"), "expected at least `cw_min`");
+        }
+        let doc = "Longest transmit opportunity; 0: one exchange.";
+        let txop = r.time("txop_s", range(0.0, 8.16e-3, "0.003008"), 0.0, doc);
+        EdcaParams { aifsn: aifsn as u8, cw_min: cw_min as u16, cw_max: cw_max as u16, txop }
+    });
+    access.filter(|_| !r.is_listing())
 }
 
 /// A link that carries what the air leaves.

@@ -6,7 +6,7 @@ use airlane_base::Rate;
 use airlane_net::air::{
     ChannelConfig, Descriptors, InterfererConfig, Protection, RateControl, SchedulerKind, Signal,
 };
-use airlane_wifi::{Format, Guard, Position, Width};
+use airlane_wifi::{Access as EdcaParams, Format, Guard, Position, Width};
 use serde::Serialize;
 
 use super::Link;
@@ -39,6 +39,9 @@ pub struct Wifi {
     pub is_sealed: bool,
     /// Whether DSCP chooses the category.
     pub has_categories: bool,
+    /// How the access point's best effort frames contend, in place of what the standard has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contention: Option<EdcaParams>,
     /// Which station is served next.
     pub scheduler: SchedulerKind,
     /// Packets at most in all queues of the access point; `None`: each has its own limit alone.
@@ -78,6 +81,9 @@ pub struct Station {
     pub others_db: f64,
     /// It sleeps after so long without frames.
     pub power_save: Option<Duration>,
+    /// How its best effort frames contend, in place of what the standard has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contention: Option<EdcaParams>,
     /// The MCS and the streams, both ways. `None`: as its access point says.
     pub mcs: Option<(u8, u8)>,
 }

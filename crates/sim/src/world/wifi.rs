@@ -27,6 +27,7 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
         protection: wifi.protection,
         is_sealed: wifi.is_sealed,
         has_categories: wifi.has_categories,
+        contention: wifi.contention,
         scheduler: wifi.scheduler,
         queue: down.spec(most, rtt),
         pool: wifi.pool_packets.map_or(Capacity::Unlimited, Capacity::Packets),
@@ -50,12 +51,13 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
 
 /// A station with this queue.
 pub(super) fn station(station: &Station, up: &Queue, rtt: Duration) -> StationConfig {
-    let Station { signal, up_db, others_db, power_save, mcs } = station.clone();
+    let Station { signal, up_db, others_db, power_save, contention, mcs } = station.clone();
     StationConfig {
         signal,
         up_db,
         others_db,
         power_save,
+        contention,
         queue: up.spec(Rate::from_bps(100_000_000), rtt),
         rate_control: mcs.map(|(mcs, streams)| RateControl::Fixed { mcs, streams }),
     }
