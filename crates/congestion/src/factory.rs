@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::controller::Controller;
 use crate::custom::CustomController;
-use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Reno};
+use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Reno};
 
 /// Which controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +28,13 @@ pub enum Algorithm {
     Abc,
     /// [`Cupid`].
     Cupid,
+    /// [`Ledbat`].
+    Ledbat,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Reno,
         Self::Cubic,
         Self::Coupled,
@@ -41,6 +43,7 @@ impl Algorithm {
         Self::Explicit,
         Self::Abc,
         Self::Cupid,
+        Self::Ledbat,
     ];
 
     /// The name in scenarios and tables.
@@ -54,6 +57,7 @@ impl Algorithm {
             Self::Explicit => "explicit",
             Self::Abc => "abc",
             Self::Cupid => "cupid",
+            Self::Ledbat => "ledbat",
         }
     }
 }
@@ -94,6 +98,8 @@ pub enum ControllerConfig {
         /// How many equal parts of the air it takes at first.
         weight: f64,
     },
+    /// [`Ledbat`].
+    Ledbat,
     /// One that another crate brings.
     Custom(CustomController),
 }
@@ -113,6 +119,7 @@ impl ControllerConfig {
             Algorithm::Explicit => Self::Explicit { rate: INITIAL_EXPLICIT_RATE },
             Algorithm::Abc => Self::Abc,
             Algorithm::Cupid => Self::Cupid { fallback: Fallback::default(), weight: 1.0 },
+            Algorithm::Ledbat => Self::Ledbat,
         }
     }
 
@@ -132,6 +139,7 @@ impl ControllerConfig {
             Self::Explicit { .. } => Algorithm::Explicit,
             Self::Abc => Algorithm::Abc,
             Self::Cupid { .. } => Algorithm::Cupid,
+            Self::Ledbat => Algorithm::Ledbat,
             Self::Custom(_) => return None,
         })
     }
@@ -157,6 +165,7 @@ impl ControllerConfig {
             | Self::Bbr
             | Self::Explicit { .. }
             | Self::Abc
+            | Self::Ledbat
             | Self::Custom(_) => 1.0,
         }
     }
@@ -175,6 +184,7 @@ impl ControllerConfig {
             Self::Cupid { fallback, weight } => {
                 Box::new(Cupid::new((fallback, weight), now, mtu, seed))
             }
+            Self::Ledbat => Box::new(Ledbat::new(mtu)),
             Self::Custom(CustomController(kind)) => kind.build(now, mtu, seed),
         }
     }

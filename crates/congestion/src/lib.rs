@@ -11,6 +11,7 @@
 //! | `coupled` | [`coupled`] | RFC 6356 (LIA), for the paths of one stream |
 //! | `fast` | [`fast`] | FAST TCP, with a real-valued weight |
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
+//! | `ledbat` | [`ledbat`](mod@ledbat) | RFC 6817, with round trips |
 //! | `explicit` | [`explicit`] | a rate that is set from outside |
 //! | `cupid` | [`cupid`](mod@cupid) | a rate that a WiFi receiver measures, with a fallback |
 
@@ -26,6 +27,7 @@ pub mod factory;
 pub mod fast;
 mod flight;
 mod group;
+pub mod ledbat;
 pub mod pacer;
 pub mod pacing;
 pub mod rate_sample;
@@ -46,6 +48,7 @@ pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};
 pub use fast::Fast;
 pub use group::Group;
+pub use ledbat::Ledbat;
 pub use pacer::Pacer;
 pub use rate_sample::RateSampler;
 pub use reno::Reno;

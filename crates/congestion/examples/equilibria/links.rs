@@ -112,6 +112,29 @@ fn flow(algorithm: Algorithm, rtt: Duration, seed: u64) -> Flow {
     Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(seed)), rtt)
 }
 
+/// LEDBAT: what it keeps in the queue alone and by fours, and what is left of it beside Cubic.
+pub fn ledbat(seeds: u64) {
+    let columns = ["flows", "waiting", "in use", "Jain's index"];
+    header("LEDBAT, 10 Mbit/s, 40 ms, queue of 8 BDP", &columns.map(str::to_owned));
+    for n in [1, 4] {
+        let outs = (1..=seeds).map(|seed| {
+            let (mut scene, rtt) = link(10.0, 40, 8.0, 120.0, seed);
+            scene.warmup = Duration::from_secs(60);
+            run(&scene, (0..n).map(|_| flow(Algorithm::Ledbat, rtt, seed)).collect())
+        });
+        let outs: Vec<Outcome> = outs.collect();
+        let of = |f: &dyn Fn(&Outcome) -> f64| mean(&outs.iter().map(f).collect::<Vec<_>>());
+        let (scene, _) = link(10.0, 40, 8.0, 120.0, 1);
+        println!(
+            "| {n} | {:.0} ms | {:.3} | {:.3} |",
+            of(&|o| o.link.mean_queue_packets * scene.service.as_secs_f64() * 1e3),
+            of(&|o| o.link.utilisation),
+            of(&jain),
+        );
+    }
+    beside_cubic(Algorithm::Ledbat, &[0.5, 1.0, 2.0, 4.0, 8.0], seeds);
+}
+
 /// Weighted FAST: shares by weight, its queue, and what is left of it beside Cubic.
 pub fn fast(seeds: u64) {
     let columns = ["weights", "queue", "share over the weight's", "waiting, of kappa w", "in use"];

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid; all of them
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat; all of them
 //! if none is named. Five seeds if not said otherwise.
 
 mod coupled;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 12] = [
+const TABLES: [(&str, Table); 13] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -31,6 +31,7 @@ const TABLES: [(&str, Table); 12] = [
     ("coupled", coupled::coupled),
     ("abc", links::abc),
     ("cupid", cupid::cupid),
+    ("ledbat", links::ledbat),
 ];
 
 fn main() -> ExitCode {

@@ -7,6 +7,7 @@ mod cupid;
 mod equilibria;
 mod fast;
 mod harness;
+mod ledbat;
 mod liars;
 mod properties;
 mod response;

@@ -15,7 +15,7 @@ const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 words! {
     Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
         "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit,
-        "abc" => Self::Abc, "cupid" => Self::Cupid;
+        "abc" => Self::Abc, "cupid" => Self::Cupid, "ledbat" => Self::Ledbat;
     Fallback: "cubic" => Self::Cubic, "bbr" => Self::Bbr;
     RuleKind: "paper" => Self::Paper, "default" => Self::Default;
     Charging: "literal" => Self::Literal, "packed" => Self::Packed;
@@ -97,6 +97,7 @@ pub fn control(
         Algorithm::Bbr => ControllerConfig::Bbr,
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
         Algorithm::Abc => ControllerConfig::Abc,
+        Algorithm::Ledbat => ControllerConfig::Ledbat,
         Algorithm::Cupid => ControllerConfig::Cupid {
             fallback: fallback.unwrap_or_default(),
             weight: weight.unwrap_or(1.0),
