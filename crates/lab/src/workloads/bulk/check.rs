@@ -45,6 +45,9 @@ fn controller(
 /// Nothing is sent again, over one access.
 fn datagrams(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
     let name = &transfer.name;
+    if Transport::of(scheme) == Transport::Constant {
+        return constant(scheme, transfer);
+    }
     if matches!(transfer.until, TransferEnd::Bytes(_)) {
         let found = format!("\"{name}\" ends after so many bytes");
         return Err(refused(
@@ -61,7 +64,7 @@ fn datagrams(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
             "expected none: only over QUIC an application has limits",
         ));
     }
-    if transfer.is_upload {
+    if transfer.is_upload || transfer.other_way.is_some() {
         let found = format!("\"{name}\" goes up");
         return Err(refused(scheme, found, "expected a download: only QUIC goes up"));
     }
@@ -70,6 +73,21 @@ fn datagrams(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
         return Err(refused(scheme, found, "expected one: only QUIC goes over several"));
     }
     Ok(())
+}
+
+/// Datagrams at a constant rate need one in each way.
+fn constant(scheme: &Scheme, transfer: &Transfer) -> Result<(), InputError> {
+    let name = &transfer.name;
+    let (found, expected) = if transfer.ways().iter().any(|way| way.limit.is_none()) {
+        (format!("\"{name}\" has a way without a limit"), "expected limit_bps: the constant rate")
+    } else if matches!(transfer.until, TransferEnd::Bytes(_)) {
+        (format!("\"{name}\" ends after so many bytes"), "expected stop_s or nothing")
+    } else if transfer.at.len() > 1 {
+        (format!("\"{name}\" is on several accesses"), "expected one: only QUIC goes over several")
+    } else {
+        return Ok(());
+    };
+    Err(refused(scheme, found, expected))
 }
 
 /// An oracle knows one link, and nothing of what others put into its queue.

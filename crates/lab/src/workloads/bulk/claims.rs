@@ -3,6 +3,7 @@
 use airlane_quality::stats;
 use serde::{Deserialize, Serialize};
 
+use super::roles::{DOWN, UP};
 use super::{NAME, Output, Transfer, TransferEnd, TransferOutput, Transfers};
 use airlane_sim::workload::{CachedMetrics, ClaimContext, ClaimRun, Metric, Sense, Unit};
 use airlane_sim::world::{AirStep, FlowSample};
@@ -58,8 +59,20 @@ pub(super) fn run_metrics(traffic: &Transfers) -> Vec<Metric> {
         OF_GROUP
             .map(|(metric, unit, sense)| Metric::of_run(format!("{group}_{metric}"), unit, sense))
     });
+    let both_ways = traffic.0.iter().filter(|transfer| transfer.other_way.is_some());
+    let of_ways = both_ways.flat_map(|transfer| {
+        [DOWN, UP].map(|way| {
+            let name = way_metric(transfer, way);
+            Metric::of_run(name, Unit::BITS_PER_SECOND, Sense::Higher)
+        })
+    });
     let of_all = OF_ALL.map(|(metric, unit, sense)| Metric::of_run(metric, unit, sense));
-    of_groups.chain(of_all).collect()
+    of_groups.chain(of_ways).chain(of_all).collect()
+}
+
+/// The name of the goodput of one way of a transfer that goes both ways.
+fn way_metric(transfer: &Transfer, way: &str) -> String {
+    format!("{}_{way}_goodput_bps", word(&transfer.name))
 }
 
 pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
@@ -91,6 +104,14 @@ pub(super) fn keep(
                 _ => stats::mean(&all),
             };
             figures.push((format!("{group}_{metric}"), all.and_then(of_all)));
+        }
+        for way in [DOWN, UP].into_iter().filter(|_| transfer.other_way.is_some()) {
+            let of = |t: &&TransferOutput| {
+                let name = format!("{}.{way}", t.name);
+                t.parts.iter().find(|part| part.name == name)?.goodput_bps()
+            };
+            let all: Option<Vec<f64>> = members.iter().map(of).collect();
+            figures.push((way_metric(transfer, way), all.and_then(|all| stats::mean(&all))));
         }
     }
     let (idle, short) = idle(groups, run).unzip();

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use airlane_base::{Seed, Time};
+use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::Controller;
 use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
 use airlane_traffic::bulk;
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::oracle::{Oracle, Unheld};
 use super::roles::Received;
-use super::{Transfer, TransferEnd, Transport, sprout};
+use super::{OneWay, Transfer, TransferEnd, Transport, constant, sprout};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, OracleLink, Pair, RunContext, Tap};
 
@@ -37,7 +37,7 @@ pub(super) struct Ends {
 
 pub(super) fn start(
     transport: Transport,
-    transfer: &Transfer,
+    (transfer, way): (&Transfer, OneWay),
     pair: &Pair,
     context: &mut RunContext<'_>,
 ) -> Result<Started, LabError> {
@@ -59,6 +59,11 @@ pub(super) fn start(
         Ok(Oracle::new(&link, payload, (begin, until), periods_late))
     };
     match transport {
+        Transport::Constant => {
+            // A way without a limit was refused.
+            let rate = way.limit.map_or(Rate::ZERO, |(_, rate)| rate);
+            Ok(constant::start(ends, pair, context, rate))
+        }
         Transport::Sprout => Ok(sprout::start(ends, pair, context)),
         Transport::Oracle => Ok(run(ends, pair, context, Box::new(Unheld), oracle(0)?)),
         Transport::OracleStale => Ok(run(ends, pair, context, Box::new(Unheld), oracle(1)?)),

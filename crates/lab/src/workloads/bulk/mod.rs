@@ -2,6 +2,7 @@
 
 mod check;
 mod claims;
+mod constant;
 mod datagram;
 mod oracle;
 mod over_time;
@@ -98,6 +99,8 @@ enum Transport {
     Datagrams,
     /// Datagrams by Sprout's forecast, as published.
     Sprout,
+    /// Datagrams at the rate of the transfer's limit, whatever becomes of them.
+    Constant,
     /// What the link can carry in each period, sent in it: nobody can know that.
     Oracle,
     /// The same a period late.
@@ -117,6 +120,9 @@ impl SchemePart for OfScheme {
             Transport::Quic => return Vec::new(),
             Transport::Datagrams => {
                 "Transfers are datagrams, each acknowledged by itself; nothing is sent again."
+            }
+            Transport::Constant => {
+                "Transfers are datagrams at a constant rate, which nobody acknowledges."
             }
             Transport::Sprout => "Transfers send what Sprout forecasts to arrive within 100 ms.",
             Transport::Oracle => {
@@ -149,6 +155,9 @@ pub struct Transfer {
     pub until: TransferEnd,
     /// From when on its application has no more than this to send.
     pub limit: Option<(Duration, Rate)>,
+    /// The other way, where it goes both ways at once: from the same hosts, up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_way: Option<OtherWay>,
     /// The numbers of the accesses that its receiver is on: distinct, at least one. Over each of
     /// them it has a connection of its own.
     pub at: Vec<usize>,
@@ -156,6 +165,22 @@ pub struct Transfer {
     pub rtt: Option<Duration>,
     /// How many of the same kind.
     pub count: usize,
+}
+
+/// The way up of a transfer that goes both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OtherWay {
+    /// From when on its application has no more than this to send.
+    pub limit: Option<(Duration, Rate)>,
+}
+
+/// One way of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct OneWay {
+    /// Whether it goes up.
+    is_up: bool,
+    /// From when on its application has no more than this to send.
+    limit: Option<(Duration, Rate)>,
 }
 
 /// When a transfer ends.
@@ -167,6 +192,15 @@ pub enum TransferEnd {
     At(Duration),
     /// After so many bytes.
     Bytes(u64),
+}
+
+impl Transfer {
+    /// Its ways: one, or down and up.
+    fn ways(&self) -> Vec<OneWay> {
+        let first = OneWay { is_up: self.is_upload, limit: self.limit };
+        let other = self.other_way.map(|other| OneWay { is_up: true, limit: other.limit });
+        std::iter::once(first).chain(other).collect()
+    }
 }
 
 impl Transfers {
@@ -289,7 +323,7 @@ pub struct TransferOutput {
     pub failure: Option<String>,
     /// The sender's side of the connection over time; of several connections their sum.
     pub samples: Vec<FlowSample>,
-    /// The connections that it is the sum of, one per access; none if it is one connection.
+    /// The connections that it is the sum of, one per access or way; none if it is one connection.
     pub parts: Vec<TransferOutput>,
     /// The air that its receiver was charged with, if it is on a WiFi.
     pub air: Option<Duration>,

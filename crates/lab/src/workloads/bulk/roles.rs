@@ -10,10 +10,16 @@ use airlane_runtime::RuntimeExt;
 use airlane_traffic::bulk;
 use tokio::sync::oneshot;
 
-use super::{Output, Transfer, TransferEnd, TransferOutput, Transfers, Transport, datagram};
+use super::{
+    OneWay, Output, Transfer, TransferEnd, TransferOutput, Transfers, Transport, datagram,
+};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{OnAir, Pair, RunContext, Tap};
+
+/// What the connections of a transfer that goes both ways are called, behind its name.
+pub(super) const DOWN: &str = "down";
+pub(super) const UP: &str = "up";
 
 /// A connection that ended.
 pub(super) struct Received {
@@ -50,44 +56,61 @@ pub(super) fn start(
         let attached = context.attach()?;
         // The air is the station's, whichever way it goes.
         let air = attached.air.clone();
-        let control = transfer.control.as_ref().unwrap_or(&context.scheme().control);
-        let pair = match transfer.is_upload {
-            true => attached.turned(control.takes_reports()),
-            false => attached,
-        };
-        if transport != Transport::Quic {
-            let start = Time::ZERO + transfer.start;
-            let (ended, tap) = datagram::start(transport, transfer, &pair, context)?;
-            let connections = vec![Fetching { name: name.clone(), ended, tap }];
-            roles.push(Started { name, start, connections, air });
-            continue;
-        }
-        let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, context.tap(&pair))).collect();
-        let listen = context.server(&pair, bulk::sender(context.transport(control)))?;
-        let seen: Vec<_> =
-            taps.iter().map(|(ip, tap)| (*ip, context.sender_seen(&pair, tap))).collect();
-        let connected = move |connection: &Connection, control: &ControlHandle| {
-            let from = connection.remote_addr().map(|address| address.ip());
-            if let Some((_, seen)) = seen.iter().find(|(ip, _)| Some(*ip) == from) {
-                seen(control);
-            }
-        };
-        let supply =
-            bulk::Supply { limit: transfer.limit.map(|(from, rate)| (Time::ZERO + from, rate)) };
-        pair.server.spawn("bulk server", bulk::serve(listen, supply, connected));
+        let ways = transfer.ways();
         let mut connections = Vec::new();
-        for ((ip, tap), access) in taps.into_iter().zip(&transfer.at) {
-            let name = match transfer.at.len() {
-                1 => name.clone(),
-                _ => format!("{name}.{}", context.scenario().network.accesses[*access].name),
+        for way in &ways {
+            let name = match (ways.len(), way.is_up) {
+                (1, _) => name.clone(),
+                (_, false) => format!("{name}.{DOWN}"),
+                (_, true) => format!("{name}.{UP}"),
             };
-            let ended = fetch(transfer, context, &pair, ip)?;
-            connections.push(Fetching { name, ended, tap });
+            connections.extend(one_way((transfer, *way), &name, &attached, transport, context)?);
         }
         let start = Time::ZERO + transfer.start;
         roles.push(Started { name, start, connections, air });
     }
     Ok(Box::new(Roles(roles)))
+}
+
+/// Starts one way of a transfer: a connection over each access that its receiver is on.
+fn one_way(
+    (transfer, way): (&Transfer, OneWay),
+    name: &str,
+    attached: &Pair,
+    transport: Transport,
+    context: &mut RunContext<'_>,
+) -> Result<Vec<Fetching>, LabError> {
+    let control = transfer.control.as_ref().unwrap_or(&context.scheme().control);
+    let pair = match way.is_up {
+        true => attached.turned(control.takes_reports()),
+        false => attached.clone(),
+    };
+    if transport != Transport::Quic {
+        let (ended, tap) = datagram::start(transport, (transfer, way), &pair, context)?;
+        return Ok(vec![Fetching { name: name.to_owned(), ended, tap }]);
+    }
+    let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, context.tap(&pair))).collect();
+    let listen = context.server(&pair, bulk::sender(context.transport(control)))?;
+    let seen: Vec<_> =
+        taps.iter().map(|(ip, tap)| (*ip, context.sender_seen(&pair, tap))).collect();
+    let connected = move |connection: &Connection, control: &ControlHandle| {
+        let from = connection.remote_addr().map(|address| address.ip());
+        if let Some((_, seen)) = seen.iter().find(|(ip, _)| Some(*ip) == from) {
+            seen(control);
+        }
+    };
+    let supply = bulk::Supply { limit: way.limit.map(|(from, rate)| (Time::ZERO + from, rate)) };
+    pair.server.spawn("bulk server", bulk::serve(listen, supply, connected));
+    let mut connections = Vec::new();
+    for ((ip, tap), access) in taps.into_iter().zip(&transfer.at) {
+        let name = match transfer.at.len() {
+            1 => name.to_owned(),
+            _ => format!("{name}.{}", context.scenario().network.accesses[*access].name),
+        };
+        let ended = fetch(transfer, context, &pair, ip)?;
+        connections.push(Fetching { name, ended, tap });
+    }
+    Ok(connections)
 }
 
 /// Starts the receiver of a connection from `ip`, an address of the client.
