@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// Spatial layers of a video, at most.
-pub const MAX_SPATIAL_LAYERS: usize = 4;
+pub const MAX_SPATIAL_LAYERS: usize = 8;
 /// Temporal layers of a video, at most.
 pub const MAX_TEMPORAL_LAYERS: u8 = 3;
 

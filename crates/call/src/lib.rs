@@ -24,7 +24,7 @@ pub use allocate::{Allocation, Allocator, AllocatorKind, Offer, StreamId};
 pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
-pub use layers::{InvalidLayers, LayerSelection, LayerTable};
+pub use layers::{InvalidLayers, LayerSelection, LayerTable, MAX_SPATIAL_LAYERS};
 pub use optimiser::{Optimise, Optimiser};
 pub use participant::{
     ChannelView, Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote,

@@ -33,6 +33,7 @@ mod capacity;
 mod coordination;
 mod coordinator;
 mod fixed_rules;
+mod fixed_share;
 mod optimiser;
 pub mod synthetic;
 
@@ -46,6 +47,7 @@ pub use coordination::{
 };
 pub use coordinator::{ClientChannel, Coordinator, CoordinatorConfig, Target};
 pub use fixed_rules::{VideoBounds, fixed_rules};
+pub use fixed_share::fixed_share;
 
 pub use optimiser::{
     ContentBound, Direction, Exact, Floors, Invalid, MAX_GAP, Multistart, Optimality,

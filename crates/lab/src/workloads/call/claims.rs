@@ -9,7 +9,7 @@ use airlane_quality::stats;
 use airlane_scenario::{AccessKind, Place, Scenario};
 use serde::{Deserialize, Serialize};
 
-use super::{NAME, Output, ParticipantOutput, Participants};
+use super::{NAME, Output, ParticipantOutput, Participants, pooled};
 use airlane_sim::workload::{
     ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense, Unit,
 };
@@ -23,22 +23,25 @@ const RIGHT: f64 = 0.1;
 const TRUTH_S: f64 = 5.0;
 /// Length of the first and of the last part of a long run, seconds.
 const PART_S: f64 = 300.0;
-/// Bitrate of a source that the paper counts seconds above (figure 12).
-const GOOD_BPS: f64 = 5e6;
-/// M of the paper: bitrate of a downlink at which its quality is 1.
-const FULL_BPS: f64 = 30e6;
-
 /// Metrics of a group of participants, its name in front.
-const OF_GROUP: [(&str, Unit, Sense); 4] = [
+const OF_GROUP: [(&str, Unit, Sense); 6] = [
     ("received_bps", Unit::BITS_PER_SECOND, Sense::Higher),
     ("sent_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
     ("frame_delay_p95_s", Unit::SECONDS, Sense::Lower),
     ("shown_fps", Unit::PER_SECOND, Sense::Higher),
+    ("received_p01_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("good_share", Unit::ONE, Sense::Higher),
 ];
 
 /// Metrics of all participants together.
-const OF_ALL: [(&str, Unit, Sense); 12] = [
+const OF_ALL: [(&str, Unit, Sense); 18] = [
     ("received_median_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("received_pooled_p90_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("received_pooled_p10_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("through_bps", Unit::BITS_PER_SECOND, Sense::Higher),
+    ("psnr_db", Unit::DECIBELS, Sense::Higher),
+    ("response_p50_s", Unit::SECONDS, Sense::Lower),
+    ("response_p95_s", Unit::SECONDS, Sense::Lower),
     ("best_source_pooled_p90_bps", Unit::BITS_PER_SECOND, Sense::Higher),
     ("best_source_good_share", Unit::ONE, Sense::Higher),
     ("frame_delay_pooled_p95_s", Unit::SECONDS, Sense::Lower),
@@ -174,51 +177,26 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<CachedMetr
         let group = word(group);
         for (metric, _, _) in OF_GROUP {
             let of = |participant: &&ParticipantOutput| participant.result().value(metric);
-            let all: Option<Vec<f64>> = members.iter().map(of).collect();
-            figures.push((format!("{group}_{metric}"), all.and_then(|all| stats::mean(&all))));
+            let mean = || {
+                let all: Option<Vec<f64>> = members.iter().map(of).collect();
+                stats::mean(&all?)
+            };
+            let figure = pooled::of_group(metric, &members).unwrap_or_else(mean);
+            figures.push((format!("{group}_{metric}"), figure));
         }
     }
     let channels = channels(scenario, output, run.ways);
     let errors: Vec<Errors> = channels.iter().map(|(p, ways)| Errors::of(p, ways)).collect();
     for (metric, _, _) in OF_ALL {
+        let on_channels: Vec<_> = channels.iter().filter_map(|(p, _)| p.id).collect();
         let figure = match metric.starts_with("capacity") {
             true => of_errors(metric, &errors),
-            false => of_all(metric, &output.0),
+            false => pooled::of_all(metric, &output.0, &on_channels),
         };
         figures.push((metric.to_owned(), figure));
     }
     let channels = channels.iter().map(|(participant, ways)| channel(participant, ways));
     Some(CachedMetrics::new(NAME, Kept { figures, channels: channels.collect() }))
-}
-
-fn of_all(metric: &str, all: &[ParticipantOutput]) -> Option<f64> {
-    let pooled =
-        |of: fn(&ParticipantOutput) -> Vec<f64>| -> Vec<f64> { all.iter().flat_map(of).collect() };
-    let best = || pooled(ParticipantOutput::best_by_second);
-    // A client's quality as the paper has it, of all that it received.
-    let qualities = || -> Option<Vec<f64>> {
-        let means = all.iter().map(|p| stats::mean(&p.received_by_second()));
-        means.map(|mean| Some((mean? / FULL_BPS).min(1.0))).collect()
-    };
-    match metric {
-        "received_median_bps" => stats::median(&pooled(ParticipantOutput::received_by_second)),
-        "best_source_pooled_p90_bps" => stats::quantile(&best(), 0.9),
-        "best_source_good_share" => stats::mean(&shares(&best(), |bits| bits > GOOD_BPS)),
-        "frame_delay_pooled_p95_s" => stats::quantile(&pooled(ParticipantOutput::delays_s), 0.95),
-        "performance_term" => stats::mean(&qualities()?),
-        "fairness_term" => Some(1.0 - 2.0 * stats::population_sd(&qualities()?)?),
-        _ => {
-            let held = |p: &ParticipantOutput| {
-                let up = p.share_in(State::ClientConstrained)?;
-                Some(up + p.share_in(State::ServerConstrained)?)
-            };
-            stats::mean(&all.iter().map(held).collect::<Option<Vec<_>>>()?)
-        }
-    }
-}
-
-fn shares(values: &[f64], is_one: impl Fn(f64) -> bool) -> Vec<f64> {
-    values.iter().map(|value| if is_one(*value) { 1.0 } else { 0.0 }).collect()
 }
 
 /// Both directions of a half-duplex access: down, up.
@@ -299,7 +277,7 @@ impl Errors {
 
     fn right_share(&self) -> Option<f64> {
         let errors: Vec<f64> = self.0.iter().map(|(_, error)| *error).collect();
-        stats::mean(&shares(&errors, |error| error.abs() <= RIGHT))
+        stats::mean(&pooled::shares(&errors, |error| error.abs() <= RIGHT))
     }
 
     fn mean_of(&self, of: fn(f64) -> f64) -> Option<f64> {

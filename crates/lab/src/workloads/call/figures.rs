@@ -43,7 +43,7 @@ impl ParticipantOutput {
     }
 
     /// Bits received from each source in each whole second that counts.
-    fn by_second(&self) -> BTreeMap<ParticipantId, Vec<f64>> {
+    pub(super) fn by_second(&self) -> BTreeMap<ParticipantId, Vec<f64>> {
         let seconds = self.span_s() as usize;
         let mut all: BTreeMap<ParticipantId, Vec<f64>> = BTreeMap::new();
         for record in self.counted() {

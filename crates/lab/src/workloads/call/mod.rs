@@ -3,6 +3,8 @@
 mod claims;
 mod figures;
 mod over_time;
+mod pooled;
+mod psnr;
 mod read;
 mod report;
 mod roles;
@@ -98,6 +100,9 @@ struct Entry {
     screen: Screen,
     /// Spatial and temporal layers of their videos, where the scheme has any.
     layers: (u8, u8),
+    /// Layers of their videos, if these are point clouds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cloud_layers: Option<u8>,
     /// Bitrate of their audio; `None`: they send none.
     audio: Option<Rate>,
     /// Mean talk spurt and silence; `None`: nobody is heard to speak.
@@ -289,6 +294,8 @@ struct Output(Vec<ParticipantOutput>);
 /// Result of a participant.
 #[derive(Clone, Debug)]
 struct ParticipantOutput {
+    /// Its number in the call; `None`: it never took part.
+    id: Option<ParticipantId>,
     name: String,
     /// Name of its entry.
     group: String,

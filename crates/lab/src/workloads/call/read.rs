@@ -5,8 +5,10 @@ use std::time::Duration;
 use airlane_base::Rate;
 
 use super::{Camera, Change, Entry, Participants, Screen, TrackKind};
-use airlane_call::EncoderConfig;
-use airlane_scenario::{CORE_RTT, DURATION, Frame, RATE, RTT, Reader, at, range, start, words};
+use airlane_call::{EncoderConfig, MAX_SPATIAL_LAYERS};
+use airlane_scenario::{
+    CORE_RTT, DURATION, Frame, NONE, RATE, RTT, Reader, at, range, start, words,
+};
 
 words! {
     TrackKind: "audio" => Self::Audio, "camera" => Self::Camera, "screen" => Self::Screen;
@@ -51,6 +53,7 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
         camera: camera(r),
         screen: screen(r),
         layers: layers(r),
+        cloud_layers: cloud_layers(r),
         audio: audio.unwrap_or(true).then_some(AUDIO),
         speech: speech(r),
         changes: changes(r),
@@ -86,6 +89,14 @@ fn layers(r: &mut Reader<'_>) -> (u8, u8) {
     let doc = "Temporal layers of each video, with call_thinning = \"layers\": three take up to 40, 60 and 100 % of its \
                bitrate, two 60 and 100 %.";
     (spatial, r.count("temporal_layers", (1, 3), 3, doc) as u8)
+}
+
+fn cloud_layers(r: &mut Reader<'_>) -> Option<u8> {
+    let doc = "Layers of each video, if these are moving point clouds: layers of the same size, any number of which a \
+               frame can be shown with, and frames that need no other frame. With call_thinning = \"layers\" they take the \
+               place of `spatial_layers` and `temporal_layers`.";
+    let layers = r.count_or_none("cloud_layers", (1, MAX_SPATIAL_LAYERS as u64), NONE, doc);
+    layers.map(|layers| layers as u8)
 }
 
 fn speech(r: &mut Reader<'_>) -> Option<(Duration, Duration)> {

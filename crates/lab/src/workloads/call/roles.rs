@@ -8,9 +8,9 @@ use std::time::Duration;
 use airlane_base::{IP_UDP_HEADER_BYTES, InputError, Rate, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
-    CapacitySource, ChannelRecord, ChannelView, Deviation, EncodedRecord, LayerTable,
-    ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig, SpeechConfig, TrackChange,
-    join, participant_transport, serve, server_transport,
+    CapacitySource, ChannelRecord, ChannelView, Deviation, EncodedRecord, EncoderConfig,
+    LayerTable, ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig, SpeechConfig,
+    TrackChange, join, participant_transport, serve, server_transport,
 };
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
@@ -152,7 +152,7 @@ fn start_one(
     let begin = Time::ZERO + entry.start;
     let shares_screen = entry.changes.iter().any(|change| change.track == TrackKind::Screen);
     let config = ParticipantConfig {
-        camera: Some(entry.camera.encoder()),
+        camera: Some(entry.encoder()),
         screen: shares_screen.then(|| entry.screen.encoder()),
         layers: if of_scheme.has_layers() { entry.table() } else { LayerTable::default() },
         audio: entry.audio,
@@ -213,9 +213,27 @@ async fn take_part(
 }
 
 impl Entry {
+    /// The encoder of its camera. Each frame of a point cloud is a key frame, of the size of any other.
+    fn encoder(&self) -> EncoderConfig {
+        let camera = self.camera.encoder();
+        match self.cloud_layers {
+            None => camera,
+            Some(_) => EncoderConfig {
+                key_frame_interval: Some(Duration::ZERO),
+                key_frame_ratio: 1.0,
+                ..camera
+            },
+        }
+    }
+
     /// Layers of its videos: up to each spatial one the bitrates of 320x180, 640x360 and 1280x720 that WebRTC uses
     /// for simulcast, as shares of their sum.
     fn table(&self) -> LayerTable {
+        if let Some(layers) = self.cloud_layers {
+            let shares: Vec<f64> =
+                (1..=layers).map(|up_to| f64::from(up_to) / f64::from(layers)).collect();
+            return LayerTable::new(&shares, 1).unwrap_or_default();
+        }
         let (spatial, temporal) = self.layers;
         let shares: &[f64] = match spatial {
             1 => &[1.0],
@@ -247,6 +265,7 @@ impl Running for Roles {
                 let noted = std::mem::take(&mut *started.noted.lock());
                 let channel = noted.id.and_then(|id| self.channels.lock().remove(&id));
                 outputs.push(ParticipantOutput {
+                    id: noted.id,
                     name: started.name,
                     group: started.group,
                     counted_from: started.counted_from,

@@ -9,8 +9,8 @@ use airlane_call::{
 };
 use airlane_plum::{
     CapacityConfig, CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig,
-    OptimiserConfig, Problem, Qoe, Target, Targets, VideoBounds, Views, fixed_rules, solver_for,
-    targets,
+    OptimiserConfig, Problem, Qoe, Target, Targets, VideoBounds, Views, fixed_rules, fixed_share,
+    solver_for, targets,
 };
 use airlane_quic::{AckPolicy, TransportConfig};
 use serde::Serialize;
@@ -26,6 +26,8 @@ pub(super) enum Coordination {
     Plum,
     /// The rules of the authors' public code, in the place of the optimiser.
     FixedRules,
+    /// A fixed division of the smallest channel, in the place of the optimiser.
+    FixedShare,
 }
 
 /// QoE function of a participant.
@@ -61,7 +63,7 @@ words! {
         "mediasoup" => Self::Mediasoup;
     Acks: "scenario" => Self::Scenario, "tack" => Self::Tack;
     Coordination: "off" => Self::Off, "plum" => Self::Plum,
-        "fixed-rules" => Self::FixedRules;
+        "fixed-rules" => Self::FixedRules, "fixed-share" => Self::FixedShare;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
     Capacities: "delivered" => Self::Delivered, "estimates" => Self::Estimates,
@@ -87,6 +89,9 @@ pub(super) enum LayerRule {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct OfScheme {
     pub(super) coordination: Coordination,
+    /// Share of the smallest channel that its uplink gets where it is fixed; `None`: half.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    up_share: Option<f64>,
     qoe: QoeKind,
     rho: f64,
     max_rate: Rate,
@@ -110,6 +115,7 @@ impl Default for OfScheme {
         let coordinator = CoordinatorConfig::default();
         Self {
             coordination: Coordination::Off,
+            up_share: None,
             qoe: QoeKind::Linear,
             rho: 0.5,
             max_rate: Rate::from_bps(30_000_000),
@@ -136,6 +142,9 @@ impl SchemePart for OfScheme {
             Coordination::Off => "In calls each direction follows its own congestion controller.",
             Coordination::FixedRules => {
                 "In calls fixed rules divide the channel that each uplink and downlink share."
+            }
+            Coordination::FixedShare => {
+                "In calls the smallest channel is divided between uplink and downlink by a fixed share."
             }
             Coordination::Plum => {
                 "In calls one optimiser decides what each uplink and downlink may take of the \
@@ -169,9 +178,15 @@ impl SchemePart for OfScheme {
 /// Settings in a scheme; `None` if it has none.
 pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let default = OfScheme::default();
-    let doc = "Who decides the bitrates of a call: each direction's controller, Plum, or the fixed rules of its authors' \
-               public code.";
+    let doc = "Who decides the bitrates of a call: each direction's controller, Plum, the fixed rules of its authors' \
+               public code, or a fixed share of the smallest channel.";
     let coordination = r.word_or_none("call_coordination", "\"off\"", doc);
+    let doc = "Share of the smallest channel that its uplink gets, with call_coordination = \"fixed-share\".";
+    let up_share = r.number_or_none("call_up_share", range(0.0, 1.0, "0.8"), "0.5", doc);
+    if up_share.is_some() && coordination != Some(Coordination::FixedShare) {
+        let found = "found no call_coordination = \"fixed-share\"";
+        r.fail("call_up_share", found, "expected it: other coordination chooses shares itself");
+    }
     let doc = "How a participant's quality of experience grows with its downlink: linear, logarithmic, or a concave or \
                convex square (Plum, Table I).";
     let qoe = r.word_or_none("call_qoe", "\"lin\"", doc);
@@ -230,6 +245,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     }
     Some(OfScheme {
         coordination: coordination.unwrap_or(default.coordination),
+        up_share,
         qoe: qoe.unwrap_or(default.qoe),
         rho: rho.unwrap_or(default.rho),
         max_rate: max_rate.unwrap_or(default.max_rate),
@@ -275,6 +291,7 @@ impl OfScheme {
             },
             optimiser: match self.coordination {
                 Coordination::FixedRules => by_fixed_rules(),
+                Coordination::FixedShare => by_fixed_share(self.up_share.unwrap_or(EVEN)),
                 Coordination::Plum | Coordination::Off => optimiser(self.optimiser_config()),
             },
             optimiser_timeout: DEFAULT_OPTIMISER_TIMEOUT,
@@ -350,6 +367,18 @@ fn by_fixed_rules() -> Optimiser {
     Optimiser::immediate(|rates: &[Rate]| {
         let capacities: Vec<f64> = rates.iter().map(kbps).collect();
         let divided = fixed_rules(&capacities, VideoBounds::AUTHORS);
+        Some(divided.into_iter().map(|(up, down)| target(up, down)).collect())
+    })
+}
+
+/// Share of a channel that each direction of it gets if nothing else is said.
+const EVEN: f64 = 0.5;
+
+/// A fixed share of the smallest channel in the place of an optimiser.
+fn by_fixed_share(up_share: f64) -> Optimiser {
+    Optimiser::immediate(move |rates: &[Rate]| {
+        let capacities: Vec<f64> = rates.iter().map(kbps).collect();
+        let divided = fixed_share(&capacities, up_share);
         Some(divided.into_iter().map(|(up, down)| target(up, down)).collect())
     })
 }
