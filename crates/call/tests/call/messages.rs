@@ -119,6 +119,12 @@ fn layers_that_are_none_are_refused() {
     assert_eq!(publish(&[1, 1, 0, 0, 0xff, 0xff]), none, "a layer without bytes");
     assert_eq!(publish(&[1, 1, 0x80, 0, 0x80, 0, 0xff, 0xff]), none, "layers that do not rise");
     assert_eq!(publish(&[1, 1, 0x80, 0]), none, "a part of the whole");
+    let layers = |count: u8| {
+        let below = (1..count).flat_map(|share| [share, 0]);
+        [1, 1].into_iter().chain(below).chain([0xff, 0xff]).collect::<Vec<u8>>()
+    };
+    assert!(publish(&layers(8)).is_ok_and(|message| message.is_some()), "eight spatial layers");
+    assert_eq!(publish(&layers(9)), none, "nine spatial layers");
     assert_eq!(publish(&[1, 1, 0xff]), Err(WireError::Length(3)));
     assert_eq!(publish(&[0, 1, 0xff, 0xff]), Err(WireError::Video(0)));
 }

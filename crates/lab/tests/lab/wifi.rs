@@ -8,7 +8,7 @@ use airlane_net::air::{Burst, Motion, RateControl, Signal, Source};
 use airlane_scenario::{AccessKind, Scenario, Wifi};
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
-use airlane_wifi::Position;
+use airlane_wifi::{Access, Position};
 
 use crate::runs::run_one;
 
@@ -61,6 +61,22 @@ fn keys_of_places_and_of_what_lies_between_are_read() {
 }
 
 #[test]
+fn access_points_and_stations_contend_as_is_said() {
+    let plain = wifi("");
+    assert_eq!((plain.contention, plain.station.contention), (None, None));
+    let dcf = "contention = { aifsn = 2, cw_min = 15, cw_max = 1023, txop_s = 0 }";
+    let of_both = wifi(&format!("{dcf}, station = {{ {dcf} }}"));
+    assert_eq!(of_both.contention, Some(Access::DCF));
+    assert_eq!(of_both.station.contention, Some(Access::DCF));
+    let ahead = wifi("contention = { aifsn = 1 }");
+    assert_eq!(ahead.contention, Some(Access { aifsn: 1, ..Access::BEST_EFFORT }));
+    let error = scenario("station = { contention = { aifsn = 1 } }", "").unwrap_err();
+    assert!(error.contains("aifsn"), "{error}");
+    let error = scenario("contention = { cw_min = 63, cw_max = 31 }", "").unwrap_err();
+    assert!(error.contains("expected at least `cw_min`"), "{error}");
+}
+
+#[test]
 fn what_contradicts_itself_is_refused() {
     for (station, expected) in [
         ("snr_db = 20, distance_m = 5", "expected one of the two"),
@@ -86,6 +102,44 @@ fn goodputs(text: &str) -> Vec<f64> {
     let plan = Plan::new(scenario, &Common::default()).unwrap();
     let output = run_one(&plan, plan.runs().next().unwrap());
     bulk::Output::of(&output).iter().map(|one| one.bytes as f64 * 8e-6 / 4.0).collect()
+}
+
+/// Transfers on one WiFi under a scheme.
+fn at_home(scheme: &str, transfers: &str) -> Vec<f64> {
+    goodputs(&format!(
+        "name = \"air\"\nduration_s = 4\n[core]\nrtt_s = 0.01\n[[scheme]]\n{scheme}\n[[access]]\n\
+         name = \"home\"\nkind = \"wifi\"\nwifi = {{ standard = \"ac\", width_mhz = 20, streams = 1, \
+         station = {{ snr_db = 30 }} }}\n{transfers}"
+    ))
+}
+
+#[test]
+fn a_transfer_that_goes_both_ways_is_one_station() {
+    let cubic = "name = \"cubic\"";
+    let both = at_home(cubic, "[[bulk]]\nname = \"a\"\nat = \"home\"\nboth_ways = true\n");
+    let one = at_home(cubic, "[[bulk]]\nname = \"a\"\nat = \"home\"\nupload = true\n");
+    println!("both {both:.1?}, one {one:.1?}");
+    // The sum of both ways is one figure, and about what one way alone carries.
+    assert_eq!((both.len(), one.len()), (1, 1));
+    assert!((0.75..1.15).contains(&(both[0] / one[0])), "{both:?} of {one:?}");
+    let limited = "[[bulk]]\nname = \"a\"\nat = \"home\"\nboth_ways = true\nlimit_bps = 5e6\nup_limit_bps = 3e6\n";
+    let sum = at_home(cubic, limited)[0];
+    assert!((6.0..8.5).contains(&sum), "{sum}");
+}
+
+#[test]
+fn a_constant_rate_is_sent_whatever_comes_of_it() {
+    let udp = "name = \"udp\"\nbulk_transport = \"constant\"";
+    let rate = |bps: &str| {
+        at_home(
+            udp,
+            &format!("[[bulk]]\nname = \"a\"\nat = \"home\"\nupload = true\nlimit_bps = {bps}\n"),
+        )[0]
+    };
+    let (little, much) = (rate("10e6"), rate("200e6"));
+    // Payload alone counts, and at the end something is under way.
+    assert!((9.4..10.0).contains(&little), "{little}");
+    assert!((30.0..78.0).contains(&much), "{much}");
 }
 
 /// Two homes with a transfer each.

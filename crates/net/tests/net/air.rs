@@ -139,6 +139,27 @@ fn one_saturated_station_gets_what_the_frame_sequence_leaves() {
     }
 }
 
+#[test]
+fn who_contends_with_other_parameters_gets_another_share() {
+    let span = Duration::from_secs(4);
+    let share_of_down = |of_ap: Option<Access>, of_station: Option<Access>| {
+        let rate_control = RateControl::Fixed { mcs: 7, streams: 1 };
+        let mut air = Air::new(ChannelConfig::default(), Seed(1));
+        let ap = air.add_ap(ApConfig { contention: of_ap, rate_control, ..ap() });
+        let a = air.add_station(ap, StationConfig { contention: of_station, ..station(60.0) });
+        let came = saturate(&mut air, &[(a, Direction::Down), (a, Direction::Up)], 1_500, span);
+        came[0] as f64 / (came[0] + came[1]) as f64
+    };
+    let even = share_of_down(None, None);
+    assert!((0.45..0.55).contains(&even), "{even}");
+    assert_eq!(share_of_down(Some(Access::BEST_EFFORT), Some(Access::BEST_EFFORT)), even);
+    let ahead = Some(Access { aifsn: 1, cw_min: 7, ..Access::BEST_EFFORT });
+    let down = share_of_down(ahead, None);
+    let up = 1.0 - share_of_down(None, ahead);
+    assert!((0.65..0.95).contains(&down), "{down}");
+    assert!((down - up).abs() < 0.05, "{down} down, {up} up");
+}
+
 /// Bianchi's model (IEEE JSAC 2000) of `n` saturated stations: the throughput in IP bits/s.
 fn bianchi(n: u32, vector: Vector, ip_bytes: u32) -> f64 {
     let timing = Timing::of(Band::Ghz5);

@@ -16,7 +16,7 @@ use super::{OneWay, Transfer, TransferEnd, Transport, constant, sprout};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, OracleLink, Pair, RunContext, Tap};
 
-/// The port of both ends.
+/// The port of both ends of a way down; that of a way up is the next one, as both may be of the same hosts.
 const PORT: u16 = 5006;
 
 /// A transfer's end, and the samples of its sender.
@@ -43,8 +43,9 @@ pub(super) fn start(
 ) -> Result<Started, LabError> {
     let fault = |e: std::io::Error| LabError::fault(format!("{}: {e}", transfer.name));
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(fault);
-    let sender_at = SocketAddr::new(pair.address.ip(), PORT);
-    let receiver_at = SocketAddr::new(pair.from[0], PORT);
+    let port = PORT + u16::from(way.is_up);
+    let sender_at = SocketAddr::new(pair.address.ip(), port);
+    let receiver_at = SocketAddr::new(pair.from[0], port);
     let begin = Time::ZERO + transfer.start;
     let until = match transfer.until {
         TransferEnd::At(at) => (Time::ZERO + at).min(context.end),

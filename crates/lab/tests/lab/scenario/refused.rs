@@ -191,6 +191,25 @@ fn a_horizon_is_no_longer_than_mpc_looks() {
 }
 
 #[test]
+fn a_fixed_share_needs_its_coordination() {
+    let text = "[link]\nrate_bps = 50e6\n[[scheme]]\nname = \"a\"\ncall_up_share = 0.8\n[[call]]\n";
+    let error = message(text);
+    assert!(error.contains("call_up_share") && error.contains("fixed-share"), "{error}");
+    let shared = text.replace("[[call]]", "call_coordination = \"fixed-share\"\n[[call]]");
+    assert!(read(&shared).is_ok());
+}
+
+#[test]
+fn a_transfer_goes_both_ways_over_one_access_and_at_a_constant_rate_that_is_said() {
+    let with = |keys: &str| {
+        format!("[link]\nrate_bps = 50e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n{keys}\n")
+    };
+    assert!(message(&with("both_ways = true\nupload = true")).contains("both_ways"));
+    assert!(message(&with("up_limit_bps = 1e6")).contains("both_ways = true"));
+    assert!(read(&with("both_ways = true\nup_limit_bps = 1e6")).is_ok());
+}
+
+#[test]
 fn an_allocator_of_layers_needs_layers() {
     let text = "[link]\nrate_bps = 50e6\n[[scheme]]\nname = \"a\"\ncall_allocator = \"livekit\"\n[[call]]\n";
     let error = message(text);
