@@ -9,7 +9,7 @@ use crate::controller::Controller;
 use crate::custom::CustomController;
 use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Reno};
 
-/// Which controller.
+/// Congestion control algorithm of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// [`Reno`].
@@ -79,7 +79,7 @@ pub enum ControllerConfig {
     Coupled,
     /// [`Fast`].
     Fast {
-        /// How many plain flows it counts for at first.
+        /// Weight at first: the number of flows of weight 1 that it counts for.
         weight: f64,
     },
     /// [`Bbr`].
@@ -93,9 +93,9 @@ pub enum ControllerConfig {
     Abc,
     /// [`Cupid`].
     Cupid {
-        /// What decides while no rate is granted, and while the bottleneck is not the air.
+        /// Controller that decides while no rate is granted, and while the bottleneck is not the air.
         fallback: Fallback,
-        /// How many equal parts of the air it takes at first.
+        /// Weight at first: the number of equal parts of the air that it takes.
         weight: f64,
     },
     /// [`Ledbat`].
@@ -128,7 +128,7 @@ impl ControllerConfig {
         Self::Cubic(CubicConfig { weight, ..CubicConfig::default() })
     }
 
-    /// Which controller it is; `None` if another crate brings it.
+    /// Algorithm of the controller; `None` if another crate brings it.
     pub fn algorithm(&self) -> Option<Algorithm> {
         Some(match self {
             Self::Reno => Algorithm::Reno,
@@ -144,17 +144,17 @@ impl ControllerConfig {
         })
     }
 
-    /// Whether it goes by reports of its receiver.
+    /// True if it goes by reports of its receiver.
     pub fn takes_reports(&self) -> bool {
         matches!(self, Self::Cupid { .. })
     }
 
-    /// Whether it has a weight, which can be changed.
+    /// True if it has a weight, which can be changed.
     pub fn has_weight(&self) -> bool {
         matches!(self, Self::Cubic(_) | Self::Fast { .. } | Self::Cupid { .. })
     }
 
-    /// How many plain flows it counts for at first.
+    /// Weight at first: the number of flows of weight 1 that it counts for.
     pub fn weight(&self) -> f64 {
         match self {
             Self::Cubic(CubicConfig { weight, .. })

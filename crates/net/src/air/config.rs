@@ -39,7 +39,7 @@ pub struct ChannelConfig {
 pub struct FadingConfig {
     /// The Doppler shift, Hz: how fast it changes.
     pub doppler_hz: f64,
-    /// How much more power goes straight than is scattered, dB; `None`: nothing goes straight (Rayleigh).
+    /// Rician K factor, dB: power of the direct path over that of scattered ones; `None`: Rayleigh fading.
     pub k_db: Option<f64>,
     /// Delay spread (RMS), ns: the longer, the less a wide channel fades as one.
     pub delay_spread_ns: f64,
@@ -61,7 +61,7 @@ impl Default for ChannelConfig {
     }
 }
 
-/// Which exchanges begin with RTS and CTS.
+/// Frame exchanges that begin with RTS and CTS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Protection {
     /// None.
@@ -70,7 +70,7 @@ pub enum Protection {
     From(u32),
 }
 
-/// How the MCS is chosen.
+/// Rate control: the rule that chooses the MCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum RateControl {
     /// Always this MCS and so many streams.
@@ -82,11 +82,11 @@ pub enum RateControl {
     },
     /// The one with the highest expected rate at the receiver's SNR of the moment: an oracle's.
     Ideal,
-    /// By what came of earlier frames: Minstrel-HT.
+    /// By the outcome of earlier frames: Minstrel-HT.
     Minstrel,
 }
 
-/// Which station an access point serves next.
+/// Scheduler of an access point: the rule that chooses the station to serve next.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum SchedulerKind {
     /// One transmit opportunity after the other.
@@ -100,19 +100,19 @@ pub enum SchedulerKind {
     },
     /// In the order in which packets came.
     Fifo,
-    /// Whoever has most packets waiting, in whole aggregates.
+    /// The station with most packets waiting, in whole aggregates.
     LongestQueue,
-    /// Whoever has a full aggregate; others once nobody has, after their hold.
+    /// A station with a full aggregate; others once no station has one, after their hold.
     FullAggregate {
-        /// How long others are held, so that they may fill an aggregate.
+        /// Time for which others are held, so that they may fill an aggregate.
         hold: Duration,
     },
-    /// Whoever would be served fastest, what surrounds the data counted.
+    /// The station that would be served fastest, the overhead around its data counted.
     MaximumRate,
 }
 
-/// How many packets an access point may have handed to its hardware: each holds a descriptor until it is
-/// acknowledged or given up.
+/// Limit on the packets that an access point has handed to its hardware: each holds a descriptor until it
+/// is acknowledged or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Descriptors {
     /// As many as there are: queues stand right in front of the air.
@@ -145,49 +145,48 @@ pub struct ApConfig {
     pub retries: u8,
     /// RTS and CTS.
     pub protection: Protection,
-    /// Whether frames are sealed, which makes them longer.
+    /// True if frames are encrypted, which makes them longer.
     pub is_sealed: bool,
-    /// Whether DSCP chooses the category; otherwise all is best effort.
+    /// True if the DSCP chooses the access category; otherwise all is best effort.
     pub has_categories: bool,
-    /// How its best effort frames contend, in place of [`Access::BEST_EFFORT`].
+    /// EDCA parameters of its best effort frames, in place of [`Access::BEST_EFFORT`].
     pub contention: Option<Access>,
-    /// Which station is served next.
+    /// Rule that chooses the station to serve next.
     pub scheduler: SchedulerKind,
     /// The queue of each station; with shared descriptors that of all of them.
     pub queue: QueueSpec,
     /// CoDel lets a delay of 50 ms stand for 300 ms in front of stations with a rate below this, as Linux
     /// does (Hoiland-Jorgensen et al., USENIX ATC 2017, section 3.1.1). `None`: it is the same for all.
     pub slow_below: Option<Rate>,
-    /// How many packets it may have handed to its hardware.
+    /// Limit on the packets that it has handed to its hardware.
     pub descriptors: Descriptors,
     /// All queues of the access point together hold at most so much.
     pub pool: Capacity,
-    /// How the MCS is chosen, both ways.
+    /// Rule that chooses the MCS, both ways.
     pub rate_control: RateControl,
-    /// Whether it sends beacons, every 102.4 ms at the lowest rate. Without them, stations that sleep
+    /// True if it sends beacons, every 102.4 ms at the lowest rate. Without them, stations that sleep
     /// know when they would come.
     pub has_beacons: bool,
-    /// Where it stands. `None`: where all places are counted from, and SNRs say how well other networks hear
-    /// it.
+    /// Its position. `None`: the origin; `others_db` then says how well radios of other networks hear it.
     pub position: Option<Position>,
-    /// What it sends with, antenna gains of both ends included, dBm.
+    /// Transmit power, antenna gains of both ends included, dBm.
     pub power_dbm: f64,
     /// SNR between it and radios of other networks, where no places say it, dB; the lower of two counts.
     pub others_db: f64,
 }
 
-/// What the SNR between a station and its access point comes from.
+/// Source of the SNR between a station and its access point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Signal {
     /// Always the same, over the whole width, dB.
     Fixed(f64),
-    /// What was recorded.
+    /// A recorded trace.
     Trace(SnrTrace),
-    /// From where it is.
+    /// The position of the station: path loss, shadowing and fading.
     Place(Motion),
 }
 
-/// Where a station is.
+/// Position of a station over time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Motion {
     /// It stands still.
@@ -196,12 +195,12 @@ pub enum Motion {
     Walk {
         /// The box.
         area: Area,
-        /// Where it begins.
+        /// Position at first.
         start: Position,
         /// Least and greatest speed, m/s.
         #[serde(serialize_with = "<[f64]>::serialize")]
         speed: [f64; 2],
-        /// How long it keeps speed and direction.
+        /// Time or distance for which it keeps speed and direction.
         leg: Leg,
     },
     /// From place to place.
@@ -209,7 +208,7 @@ pub enum Motion {
 }
 
 impl ApConfig {
-    /// How data is sent at an MCS.
+    /// Transmission vector of data frames at an MCS, with so many spatial streams.
     pub fn vector(&self, mcs: u8, streams: u8) -> Vector {
         let (format, width, guard) = (self.format, self.width, self.guard);
         Vector { format, mcs, streams, width, guard }
@@ -219,7 +218,7 @@ impl ApConfig {
 /// A station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationConfig {
-    /// What the SNR of what the access point sends comes from, at the station and the other way.
+    /// Source of the SNR of the access point's frames at the station; the other way `up_db` is added.
     pub signal: Signal,
     /// The station sends with so much more power than the access point; less where negative, dB.
     pub up_db: f64,
@@ -227,10 +226,10 @@ pub struct StationConfig {
     pub others_db: f64,
     /// It sleeps after so long without frames (dynamic power save). `None`: never.
     pub power_save: Option<Duration>,
-    /// How its best effort frames contend, in place of [`Access::BEST_EFFORT`].
+    /// EDCA parameters of its best effort frames, in place of [`Access::BEST_EFFORT`].
     pub contention: Option<Access>,
     /// Its queue.
     pub queue: QueueSpec,
-    /// How the MCS is chosen from and to it, in place of the access point's way.
+    /// Rule that chooses the MCS from and to it, in place of the access point's.
     pub rate_control: Option<RateControl>,
 }

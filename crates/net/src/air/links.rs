@@ -91,7 +91,7 @@ impl Medium {
         self.contender_as(radio, CATEGORIES[category])
     }
 
-    /// How the sender of a port contends in a category.
+    /// EDCA parameters of the sender of a port in a category.
     fn access(&self, port: StationPort, category: usize) -> Access {
         let station = &self.stations[port.station];
         let own = match port.is_down() {
@@ -116,7 +116,7 @@ impl Medium {
         self.ways[port].links.into_iter().flatten()
     }
 
-    /// Whether something waits at a port.
+    /// True if a packet waits at a port.
     pub(super) fn has_backlog(&self, port: StationPort) -> bool {
         self.links_of(port).any(|link| self.links[link].has_traffic())
     }

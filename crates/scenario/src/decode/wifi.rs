@@ -299,7 +299,8 @@ pub(super) fn link_of(down: Queue, up: Queue) -> Link {
     Link { down: way(down), up: way(up) }
 }
 
-/// What is wrong between a station and its access point.
+/// Checks stations against their access points: a station is behind a WiFi, nothing else is, and a fixed
+/// MCS is one that the access point has.
 pub(super) fn check(r: &Reader<'_>, accesses: &[Access]) {
     for (i, access) in accesses.iter().enumerate() {
         let outer = access.behind.map(|outer| &accesses[outer].kind);

@@ -35,18 +35,18 @@ pub struct Wifi {
     pub retries: u8,
     /// RTS and CTS.
     pub protection: Protection,
-    /// Whether frames are sealed.
+    /// True if frames are encrypted.
     pub is_sealed: bool,
-    /// Whether DSCP chooses the category.
+    /// True if the DSCP chooses the access category.
     pub has_categories: bool,
-    /// How the access point's best effort frames contend, in place of what the standard has.
+    /// EDCA parameters of the access point's best effort frames, in place of the standard's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contention: Option<EdcaParams>,
-    /// Which station is served next.
+    /// Rule that chooses the station to serve next.
     pub scheduler: SchedulerKind,
     /// Packets at most in all queues of the access point; `None`: each has its own limit alone.
     pub pool_packets: Option<usize>,
-    /// How the MCS is chosen where a station does not say it.
+    /// Rule that chooses the MCS where a station does not fix it.
     pub rate_control: RateControl,
     /// The name of its channel, where it shares one with others.
     pub shares: Option<String>,
@@ -56,13 +56,13 @@ pub struct Wifi {
     pub interferers: Vec<InterfererConfig>,
     /// CoDel allows more delay in front of stations with a rate below this.
     pub slow_below: Rate,
-    /// How many packets may be handed to the hardware.
+    /// Limit on the packets handed to the hardware.
     pub descriptors: Descriptors,
-    /// Whether it sends beacons.
+    /// True if it sends beacons.
     pub has_beacons: bool,
-    /// Where the access point stands.
+    /// Position of the access point.
     pub position: Option<Position>,
-    /// What it sends with, dBm.
+    /// Transmit power of the access point, dBm.
     pub power_dbm: f64,
     /// SNR between it and radios of other networks, dB.
     pub others_db: f64,
@@ -73,15 +73,15 @@ pub struct Wifi {
 /// A station.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Station {
-    /// What the SNR between it and its access point comes from.
+    /// Source of the SNR between it and its access point.
     pub signal: Signal,
-    /// What it sends with more than its access point, dB.
+    /// Transmit power beyond that of its access point, dB; negative if it is lower.
     pub up_db: f64,
     /// SNR between it and other stations, dB.
     pub others_db: f64,
     /// It sleeps after so long without frames.
     pub power_save: Option<Duration>,
-    /// How its best effort frames contend, in place of what the standard has.
+    /// EDCA parameters of its best effort frames, in place of the standard's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contention: Option<EdcaParams>,
     /// The MCS and the streams, both ways. `None`: as its access point says.

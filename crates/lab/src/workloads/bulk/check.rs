@@ -6,7 +6,7 @@ use airlane_net::Direction;
 use super::{Transfer, TransferEnd, Transfers, Transport};
 use airlane_scenario::{Algorithm, Scenario, Scheme};
 
-/// Whether each scheme can carry the transfers of its scenario.
+/// Checks that each scheme can carry the transfers of its scenario.
 pub(super) fn schemes(transfers: &Transfers, scenario: &Scenario) -> Result<(), InputError> {
     for scheme in &scenario.schemes {
         let transport = Transport::of(scheme);

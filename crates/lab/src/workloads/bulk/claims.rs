@@ -15,14 +15,14 @@ const WINDOW_S: f64 = 1.0;
 
 /// Air is idle if less than this is used: eta, 0.8, less 5 %.
 const USED: f64 = 0.75;
-/// Whoever stays has not come to more yet while less than this part of what comes later comes.
+/// Part of the later rate: while less arrives, the transfers that stay have not come to more yet.
 const OF_LATER: f64 = 0.95;
-/// What comes later is what comes from so long after the change on.
+/// Time from the change to the beginning of what counts as later.
 const LATER_S: f64 = 1.0;
 /// The use of the air is counted over so many steps at once: 80 ms.
 const STEPS: usize = 4;
 
-/// What claims need of a run, by metric.
+/// Values of a run that claims need, by metric.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Of(Vec<(String, Option<f64>)>);
 
@@ -126,7 +126,7 @@ pub(super) fn keep(
     Some(CachedMetrics::new(NAME, Of(figures)))
 }
 
-/// Whether it is what is behind the name of one of several: `.2`.
+/// True for the suffix that one of several transfers has behind their name: `.2`.
 fn is_number(rest: &str) -> bool {
     rest.strip_prefix('.').is_some_and(|n| n.parse::<u32>().is_ok())
 }
@@ -160,7 +160,7 @@ fn rates(transfers: &[&TransferOutput], from: f64, until: f64) -> Vec<f64> {
     transfers.iter().map(|t| 8.0 * bytes(t) as f64 / (until - from)).collect()
 }
 
-/// When transfers start or end, in order, each once.
+/// Times at which transfers start or end, in order, each once; seconds.
 fn changes(transfers: &[TransferOutput]) -> Vec<f64> {
     let both = |t: &TransferOutput| [t.start.as_secs_f64(), t.end.as_secs_f64()];
     let mut times: Vec<f64> = transfers.iter().flat_map(both).collect();

@@ -30,7 +30,7 @@ pub(super) struct Ends {
     /// Their addresses.
     pub(super) sender_at: SocketAddr,
     pub(super) receiver_at: SocketAddr,
-    /// When it starts and ends.
+    /// Times of its start and its end.
     pub(super) begin: Time,
     pub(super) until: Time,
 }

@@ -83,13 +83,13 @@ impl airlane_judge::Workload for Bulk {
     }
 }
 
-/// What a scheme says of transfers.
+/// Keys of a scheme that concern transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct OfScheme {
     transport: Transport,
 }
 
-/// What carries transfers.
+/// Transport of transfers: the protocol, and what sets the sending rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Transport {
     /// Streams of QUIC, under the scheme's controller.
@@ -101,7 +101,7 @@ enum Transport {
     Sprout,
     /// Datagrams at the rate of the transfer's limit, whatever becomes of them.
     Constant,
-    /// What the link can carry in each period, sent in it: nobody can know that.
+    /// Datagrams, in each period as many as the link can carry in it: nobody can know that.
     Oracle,
     /// The same a period late.
     OracleStale,
@@ -147,13 +147,13 @@ pub struct Transfer {
     pub name: String,
     /// Its controller. `None`: that of the scheme, with its weight.
     pub control: Option<ControllerConfig>,
-    /// Whether it goes from its access to the core, and not the other way.
+    /// True if it goes from its access to the core, and not the other way.
     pub is_upload: bool,
-    /// When it starts.
+    /// Time of its start.
     pub start: Duration,
-    /// When it ends.
+    /// Its end.
     pub until: TransferEnd,
-    /// From when on its application has no more than this to send.
+    /// Time from which its application is limited, and the maximum rate that it sends from then on.
     pub limit: Option<(Duration, Rate)>,
     /// The other way, where it goes both ways at once: from the same hosts, up.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,27 +163,27 @@ pub struct Transfer {
     pub at: Vec<usize>,
     /// Its round trip in the core, if it is not the network's.
     pub rtt: Option<Duration>,
-    /// How many of the same kind.
+    /// Number of transfers of this kind.
     pub count: usize,
 }
 
 /// The way up of a transfer that goes both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct OtherWay {
-    /// From when on its application has no more than this to send.
+    /// Time from which its application is limited, and the maximum rate that it sends from then on.
     pub limit: Option<(Duration, Rate)>,
 }
 
 /// One way of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct OneWay {
-    /// Whether it goes up.
+    /// True if it goes up.
     is_up: bool,
-    /// From when on its application has no more than this to send.
+    /// Time from which its application is limited, and the maximum rate that it sends from then on.
     limit: Option<(Duration, Rate)>,
 }
 
-/// When a transfer ends.
+/// End of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum TransferEnd {
     /// With the run.
@@ -219,7 +219,7 @@ impl Transfers {
         })
     }
 
-    /// How many there are.
+    /// Number of transfers.
     fn count(&self) -> usize {
         self.0.iter().map(|transfer| transfer.count).sum()
     }
@@ -304,7 +304,7 @@ impl TrafficClaims for Transfers {
     }
 }
 
-/// What came of the transfers of a run.
+/// Results of the transfers of a run.
 #[derive(Clone, Debug)]
 pub struct Output(pub Vec<TransferOutput>);
 
@@ -313,13 +313,13 @@ pub struct Output(pub Vec<TransferOutput>);
 pub struct TransferOutput {
     /// Name.
     pub name: String,
-    /// When it started.
+    /// Time of its start.
     pub start: Time,
     /// Application bytes received and found right.
     pub bytes: u64,
-    /// When it ended: by itself or with the run.
+    /// Time of its end: by itself or with the run.
     pub end: Time,
-    /// Why it ended early, if it did.
+    /// Reason for an early end; `None` if it did not end early.
     pub failure: Option<String>,
     /// The sender's side of the connection over time; of several connections their sum.
     pub samples: Vec<FlowSample>,

@@ -10,7 +10,7 @@ words! {
         "sprout" => Self::Sprout, "oracle" => Self::Oracle, "oracle-stale" => Self::OracleStale;
 }
 
-/// What a scheme says of transfers; `None` if it says nothing.
+/// Reads the keys of a scheme that concern transfers; `None` if it has none.
 pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     let doc = "What carries transfers: QUIC, or datagrams that are not sent again: each acknowledged by itself under \
                the scheme's controller, at the constant rate of `limit_bps` (UDP), by Sprout's forecast, or by an \

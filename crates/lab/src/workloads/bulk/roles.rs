@@ -17,7 +17,7 @@ use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{OnAir, Pair, RunContext, Tap};
 
-/// What the connections of a transfer that goes both ways are called, behind its name.
+/// Suffixes of the names of the connections of a transfer that goes both ways: `.down`, `.up`.
 pub(super) const DOWN: &str = "down";
 pub(super) const UP: &str = "up";
 
