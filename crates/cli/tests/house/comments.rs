@@ -22,7 +22,7 @@ fn questions(code: &str) -> Vec<usize> {
 fn comments_begin_with_what_the_item_is() {
     let mut found = Vec::new();
     for (package, sources) in super::sources() {
-        for (file, code) in super::rust_files(&sources) {
+        for (file, code) in super::rust_texts(&sources) {
             let lines = questions(&code).into_iter();
             found.extend(lines.map(|line| format!("{package}/{}:{line}", file.display())));
         }
