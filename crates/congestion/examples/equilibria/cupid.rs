@@ -8,6 +8,7 @@ use airlane_congestion::{Algorithm, ControllerConfig, Fallback};
 use airlane_cupid::RuleKind;
 
 use crate::harness::{Air, Discipline, Flow, Outcome, PACKET_BYTES, Scene, run};
+use crate::links::jain;
 use crate::tables::{header, mean, spread};
 
 /// What eta is by default.
@@ -51,12 +52,6 @@ fn flows(
 
 fn air(mbps: f64, kind: RuleKind, loss: f64) -> Air {
     Air { loss, ..Air::new(Rate::of(PACKET_BYTES, service(mbps)), kind) }
-}
-
-fn jain(out: &Outcome) -> f64 {
-    let sum = |power| out.flows.iter().map(|f| (f.packets as f64).powi(power)).sum();
-    let (first, second): (f64, f64) = (sum(1), sum(2));
-    first * first / (out.flows.len() as f64 * second)
 }
 
 /// All three tables.

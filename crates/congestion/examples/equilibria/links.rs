@@ -56,12 +56,6 @@ pub fn abc(seeds: u64) {
                 let outs: Vec<Outcome> = outs.collect();
                 let of =
                     |f: &dyn Fn(&Outcome) -> f64| mean(&outs.iter().map(f).collect::<Vec<_>>());
-                let jain = |out: &Outcome| {
-                    let sum =
-                        |power| out.flows.iter().map(|f| (f.packets as f64).powi(power)).sum();
-                    let (first, second): (f64, f64) = (sum(1), sum(2));
-                    first * first / (out.flows.len() as f64 * second)
-                };
                 println!(
                     "| {mbps} | {rtt_ms} ms | {flows} | {:.3} | {:.1} ms | {:.1} ms | {:.3} |",
                     of(&|o| o.link.utilisation),
@@ -72,6 +66,13 @@ pub fn abc(seeds: u64) {
             }
         }
     }
+}
+
+/// Jain's index of what flows got.
+pub(crate) fn jain(out: &Outcome) -> f64 {
+    let sum = |power| out.flows.iter().map(|f| (f.packets as f64).powi(power)).sum();
+    let (first, second): (f64, f64) = (sum(1), sum(2));
+    first * first / (out.flows.len() as f64 * second)
 }
 
 /// What one flow gets of a link that it shares with one Cubic, by queue.
