@@ -13,7 +13,7 @@ use crate::receiver::Delivered;
 /// them are dropped, and a key frame is.
 const MAX_PACKETS: usize = 2_048;
 
-/// How far behind the newest packet str0m still asks for a missing one (`MAX_MISORDER`).
+/// Distance behind the newest packet within which str0m still asks for a missing one (`MAX_MISORDER`).
 const REACH: u64 = 100;
 
 /// A packet, as the network gave it.
@@ -21,11 +21,11 @@ const REACH: u64 = 100;
 pub(crate) struct Piece {
     /// The number of the packet, extended.
     pub(crate) sequence: u64,
-    /// Whether it ends its frame.
+    /// True if it ends its frame.
     pub(crate) last: bool,
     /// Descriptor and piece.
     pub(crate) payload: Arc<[u8]>,
-    /// When it came.
+    /// Time at which it came.
     pub(crate) at: Time,
 }
 
@@ -42,7 +42,7 @@ struct Partial {
 }
 
 impl Partial {
-    /// Whether all of it is there. Packets of another frame would lie outside its ends.
+    /// True if all of it is there. Packets of another frame would lie outside its ends.
     fn complete(&self) -> bool {
         match (self.first, self.last) {
             (Some(first), Some(last)) => {
@@ -56,7 +56,7 @@ impl Partial {
     }
 }
 
-/// What a receiver holds.
+/// Packets and frames that a receiver holds.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
     frames: BTreeMap<u32, Partial>,
@@ -75,7 +75,7 @@ pub(crate) struct Assembly {
 }
 
 impl Assembly {
-    /// Whether only a key frame helps.
+    /// True if only a key frame helps.
     pub(crate) fn needs_key(&self) -> bool {
         self.next.is_none()
     }

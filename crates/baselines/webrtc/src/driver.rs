@@ -15,7 +15,7 @@ use crate::engine::Engine;
 
 /// Times that str0m may want to be called at one time without anything to show for it.
 const IDLE_CALLS: u32 = 1_000;
-/// How long it is left alone then.
+/// Time for which it is left alone then.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// An end on its socket.

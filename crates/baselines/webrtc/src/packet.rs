@@ -18,14 +18,14 @@ const KEY: u8 = 2;
 const NUMBER: usize = 4;
 const CAPTURED: usize = 8;
 
-/// What stands in front of a piece of a frame.
+/// Descriptor in front of a piece of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     /// The frame's number, from 0.
     pub(crate) number: u32,
-    /// Whether it stands alone.
+    /// True if it stands alone.
     pub(crate) key: bool,
-    /// When it was captured; with the first piece only.
+    /// Time of capture; with the first piece only.
     pub(crate) captured: Option<Time>,
 }
 

@@ -15,19 +15,19 @@ use crate::engine::{Engine, MEDIA, REPEATS, mid};
 use crate::stats::{ReceiverStats, SenderStats};
 use crate::{ReceiverHalf, SenderHalf};
 
-/// How a call is set up.
+/// Settings with which a call is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct CallConfig {
     /// The estimate to begin with. libwebrtc's default is 300 kbit/s.
     pub start: Rate,
     /// The most that the source can make use of, which str0m probes for.
     pub desired: Rate,
-    /// What the source is told.
+    /// Estimate that the source is told.
     pub target: Target,
     /// Packets of a frame are handed to str0m's pacer at so many times the target; `None`: all at
     /// once. libwebrtc's pacer sends at 2.5 times its own (`kDefaultPaceMultiplier`).
     pub pace: Option<f64>,
-    /// How packets are protected.
+    /// Protection of packets.
     pub protection: Protection,
 }
 
@@ -44,7 +44,7 @@ impl CallConfig {
     }
 }
 
-/// Which of str0m's estimates the source is told.
+/// One of str0m's estimates, which the source is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// The current one, as libwebrtc tells its encoder.
@@ -54,7 +54,7 @@ pub enum Target {
     Smoothed,
 }
 
-/// Why a call could not be set up, or ended.
+/// Reason for which a call could not be set up, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The socket failed.
@@ -68,13 +68,13 @@ pub enum CallError {
     Addresses(SocketAddr, SocketAddr),
 }
 
-/// How long before the start of traffic the two ends begin to find each other.
+/// Time before the start of traffic at which the two ends begin to find each other.
 const SET_UP: Duration = Duration::from_secs(1);
 
-/// How long a packet takes between them meanwhile.
+/// Time that a packet takes between them meanwhile.
 const IDEAL_DELAY: Duration = Duration::from_millis(1);
 
-/// How often the sender's current estimate is read: as often as str0m updates it without feedback. More
+/// Interval at which the sender's current estimate is read: as often as str0m updates it without feedback. More
 /// often would raise it (`feed`).
 const READ_INTERVAL: Duration = Duration::from_millis(25);
 
@@ -109,7 +109,7 @@ pub fn pair(
     Ok((sender, ReceiverHalf { engine: to, stats: ReceiverStats::default() }))
 }
 
-/// What both ends have in common.
+/// Settings that both ends have in common.
 pub(crate) fn builder(protection: Protection, seed: Seed) -> RtcConfig {
     let mut extensions = ExtensionMap::empty();
     extensions.set(2, Extension::AbsoluteSendTime);

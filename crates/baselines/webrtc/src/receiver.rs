@@ -23,7 +23,7 @@ pub struct ReceiverHalf {
 }
 
 impl ReceiverHalf {
-    /// What it has done, from now on.
+    /// Record of what it has done, from now on.
     pub fn stats(&self) -> ReceiverStats {
         self.stats.clone()
     }
@@ -34,17 +34,17 @@ impl ReceiverHalf {
 pub struct Delivered {
     /// Its number, from 0: what is left out was never complete, or of no use.
     pub number: u32,
-    /// What the source gave.
+    /// Bytes that the source gave.
     pub data: Bytes,
-    /// Whether it stands alone.
+    /// True if it stands alone.
     pub key: bool,
-    /// When it was captured, as the sender says.
+    /// Time of capture, as the sender says.
     pub captured: Time,
-    /// When its first packet came.
+    /// Time at which its first packet came.
     pub first_at: Time,
-    /// When its last packet came.
+    /// Time at which its last packet came.
     pub last_at: Time,
-    /// When it could be decoded: later than `last_at` if one before it was incomplete.
+    /// Time at which it could be decoded: later than `last_at` if one before it was incomplete.
     pub at: Time,
 }
 

@@ -22,7 +22,7 @@ use crate::stats::SenderStats;
 /// `kMinKeyFrameRequestIntervalMs`).
 const KEY_INTERVAL: Duration = Duration::from_millis(300);
 
-/// How long the sender stays after the last frame: what was sent is kept for so long.
+/// Time for which the sender stays after the last frame: what was sent is kept for so long.
 const LINGER: Duration = Duration::from_secs(3);
 
 /// The end of a call that sends.
@@ -34,13 +34,13 @@ pub struct SenderHalf {
 }
 
 impl SenderHalf {
-    /// What it knows and has done, from now on.
+    /// Record of what it knows and has done, from now on.
     pub fn stats(&self) -> SenderStats {
         self.stats.clone()
     }
 }
 
-/// What a source is asked for.
+/// Request for a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     /// The time.
@@ -55,17 +55,17 @@ pub struct Ask {
 /// A frame as an encoder gives it.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// What the receiver gets.
+    /// Bytes that the receiver gets.
     pub data: Bytes,
-    /// Whether it stands alone.
+    /// True if it stands alone.
     pub key: bool,
-    /// When it was captured.
+    /// Time of capture.
     pub captured: Time,
 }
 
-/// Where frames come from: a camera with its encoder, or what stands for them.
+/// Source of frames: a camera with its encoder, or what stands for them.
 pub trait FrameSource: Send {
-    /// When the next frame is there; `None` if there will be none. After a frame was asked for it
+    /// Time at which the next frame is there; `None` if there will be none. After a frame was asked for it
     /// is later than before.
     fn next_at(&self) -> Option<Time>;
     /// The frame that is there now; `None` if the encoder drops it.

@@ -17,7 +17,7 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// What an end sent, by kind.
+/// Packets and bytes that an end sent, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentCounts {
     /// Video, sent for the first time.
@@ -27,7 +27,7 @@ pub struct SentCounts {
     pub repeats: Count,
     /// Reports, feedback and requests (RTCP).
     pub reports: Count,
-    /// What keeps the path open (STUN), and probes without content.
+    /// Packets that keep the path open (STUN), and probes without content.
     pub other: Count,
 }
 
@@ -60,7 +60,7 @@ impl SentCounts {
     }
 }
 
-/// What a sender knows and has done.
+/// Record of what a sender knows and has done.
 #[derive(Clone, Debug, Default)]
 pub struct SenderReport {
     /// The target, from when on it was which.
@@ -69,7 +69,7 @@ pub struct SenderReport {
     pub rtt: Option<Duration>,
     /// The share of packets lost in the last second, from the same feedback.
     pub loss: Option<f32>,
-    /// What was sent.
+    /// Packets and bytes that it sent.
     pub sent: SentCounts,
     /// Frames that the source gave.
     pub frames: u64,
@@ -100,10 +100,10 @@ impl SenderStats {
     }
 }
 
-/// What a receiver has done.
+/// Record of what a receiver has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverReport {
-    /// What was sent.
+    /// Packets and bytes that it sent.
     pub sent: SentCounts,
     /// Frames delivered.
     pub frames: u64,
