@@ -24,16 +24,16 @@ use crate::controller::{Ack, Controller, Loss, Marked, Sent};
 use crate::flight::Flight;
 use crate::{MAX_WINDOW_BYTES, pacing, whole_bytes};
 
-/// Delay in the queue that it aims at: the most that the RFC allows (section 2.5), and what its implementations have.
+/// Delay in the queue that it aims at: the most that the RFC allows, and what its implementations have.
 pub const TARGET: Duration = Duration::from_millis(100);
 
 /// Packets per round trip and share of the target off which the window changes by: the RFC's highest.
 const GAIN: f64 = 1.0;
 
-/// Samples whose least is the current delay (CURRENT_FILTER, section 3.4.2).
+/// Samples whose least is the current delay (CURRENT_FILTER).
 const CURRENT_SAMPLES: usize = 4;
 
-/// Minutes whose least delay is the base delay (BASE_HISTORY, section 2.5).
+/// Minutes whose least delay is the base delay (BASE_HISTORY).
 const BASE_MINUTES: usize = 10;
 
 /// Least window in packets (MIN_CWND), and that of the beginning (INIT_CWND).
