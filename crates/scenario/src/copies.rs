@@ -1,10 +1,8 @@
 //! Tables that stand for several: `copies = 8` and `#` in their texts.
 
-use std::borrow::Cow;
-
 use airlane_base::InputError;
 
-use crate::tree::{Data, Node, Origin};
+use crate::tree::{Data, Node};
 
 /// Key of an entry of a list at the top of a scenario.
 pub(super) const COPIES: &str = "copies";
@@ -19,15 +17,10 @@ const MAX_ENTRIES: usize = 10_000;
 /// Character that stands for the number of a copy.
 const NUMBER: char = '#';
 
-/// A document in which each entry of its lists that has `copies` is replaced by so many.
-pub(super) fn expanded(root: &Node) -> Result<Cow<'_, Node>, InputError> {
-    let Data::Table(entries) = &root.data else { return Ok(Cow::Borrowed(root)) };
-    let is_copied = |list: &Node| matches!(&list.data, Data::List(items) if items.iter().any(|item| copies(item).is_some()));
-    if !entries.values().any(is_copied) {
-        return Ok(Cow::Borrowed(root));
-    }
+/// The document with each entry of its lists that has `copies` replaced by so many.
+pub(super) fn expanded(root: &Node) -> Result<Node, InputError> {
     let mut root = root.clone();
-    let Data::Table(entries) = &mut root.data else { unreachable!("it was a table above") };
+    let Data::Table(entries) = &mut root.data else { return Ok(root) };
     for (name, list) in entries {
         let Data::List(items) = &mut list.data else { continue };
         let mut all = Vec::with_capacity(items.len());
@@ -36,7 +29,7 @@ pub(super) fn expanded(root: &Node) -> Result<Cow<'_, Node>, InputError> {
         }
         *items = all;
     }
-    Ok(Cow::Owned(root))
+    Ok(root)
 }
 
 /// The value of `copies` of an entry.
@@ -54,13 +47,7 @@ fn push(all: &mut Vec<Node>, mut entry: Node, key: &str) -> Result<(), InputErro
         return Ok(());
     };
     let bad = |found: String, expected: String| {
-        let error = InputError::new(found, expected);
-        match count.origin {
-            Origin::Line(line) => error.at_line(line).at_key(key),
-            Origin::Set => error.at_key(format!("--set {key}")),
-            Origin::Grid => error.at_key(format!("--grid {key}")),
-            Origin::Option => error.at_key(key),
-        }
+        count.origin.place(InputError::new(found, expected), key.to_owned())
     };
     let number = match &count.data {
         Data::Integer(number) => usize::try_from(*number).ok(),

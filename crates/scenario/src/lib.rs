@@ -125,7 +125,7 @@ impl Document {
 
     /// The scenario that it is.
     fn decode(&self) -> Result<Scenario, InputError> {
-        decode::scenario(&self.registry, &*copies::expanded(&self.root)?, self.source.clone())
+        decode::scenario(&self.registry, &copies::expanded(&self.root)?, self.source.clone())
     }
 
     /// Several scenarios in one file are no scenario.

@@ -22,6 +22,18 @@ pub(super) enum Origin {
     Option,
 }
 
+impl Origin {
+    /// The error with its place: the key, with its line or its option of the command line.
+    pub(super) fn place(self, error: InputError, key: String) -> InputError {
+        match self {
+            Self::Line(line) => error.at_line(line).at_key(key),
+            Self::Set => error.at_key(format!("--set {key}")),
+            Self::Grid => error.at_key(format!("--grid {key}")),
+            Self::Option => error.at_key(key),
+        }
+    }
+}
+
 /// A number as people write it in a scenario: `10e6`, `0.02`, `1e-9`.
 pub fn plain(x: f64) -> String {
     let size = x.abs();
