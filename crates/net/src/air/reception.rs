@@ -94,7 +94,11 @@ impl Radio {
     /// Tells those who listen to it of a transmission that has ended.
     pub(super) fn hear(&self, sent: &Transmission, what: What) {
         let heard = Heard { at: sent.start, duration: sent.end - sent.start, what };
-        self.ears.iter().for_each(|ears| ears.hear(heard.clone()));
+        // There is one in most cases, for whom nothing is copied.
+        if let Some((last, others)) = self.ears.split_last() {
+            others.iter().for_each(|ears| ears.hear(heard.clone()));
+            last.hear(heard);
+        }
     }
 
     /// True if it finds the channel idle, its NAV not counted.
