@@ -9,7 +9,8 @@ use airlane_plum::{CapacityConfig, CapacityEstimator, ChannelSample};
 
 /// Age from which on a report does not count any more.
 const MAX_REPORT_AGE: Duration = Duration::from_secs(2);
-/// Most that a report counts for, relative to what the server finds: whoever reports more gains no more by it.
+/// Most that a report counts for, relative to what the server finds, and the inverse of the least: whoever reports
+/// more or less gains no more by it.
 const MAX_REPORTED: f64 = 2.0;
 
 /// Function from a participant's name and a time to the capacity of its channel in IP bytes; `None` where it is not
@@ -22,7 +23,8 @@ pub enum CapacitySource {
     /// The server finds them.
     #[default]
     Found,
-    /// Participants report them, as their radios find them; a report counts for twice what the server finds at most.
+    /// Participants report them, as their radios find them; a report counts for half of what the server finds at
+    /// least, and for twice that at most.
     /// Where none came for 2 s it is what the server finds.
     Reported,
     /// They are known beforehand, as to an oracle. What is not known the server finds.
@@ -67,8 +69,8 @@ impl ChannelCapacity {
             CapacitySource::Known(capacity_of) => capacity_of(name, now).or(found),
             CapacitySource::Reported => {
                 let reported = self.reported.filter(|(at, _)| now - *at <= MAX_REPORT_AGE);
-                let bound = found?.scale(MAX_REPORTED);
-                reported.map(|(_, capacity)| capacity.min(bound)).or(found)
+                let (min, max) = (found?.scale(1.0 / MAX_REPORTED), found?.scale(MAX_REPORTED));
+                reported.map(|(_, capacity)| capacity.clamp(min, max)).or(found)
             }
         }
     }
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_counts_while_it_is_fresh_and_for_twice_what_is_found() {
+    fn a_report_counts_while_it_is_fresh_and_for_half_to_twice_what_is_found() {
         let mut capacity = with(CapacitySource::Reported);
         let at = |capacity: &ChannelCapacity, s: u64| {
             capacity.rate(Time::from_millis(1000 * s), "a").map(Rate::bps)
@@ -99,6 +101,9 @@ mod tests {
         assert_eq!(at(&capacity, 3), Some(10_000_000));
         capacity.on_report(Time::ZERO, Rate::from_bps(1_000_000_000));
         assert_eq!(at(&capacity, 1), Some(20_000_000));
+        // A capacity of nothing would be no input of the optimiser, and end the coordination of all.
+        capacity.on_report(Time::ZERO, Rate::ZERO);
+        assert_eq!(at(&capacity, 1), Some(5_000_000));
     }
 
     #[test]
