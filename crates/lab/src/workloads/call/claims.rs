@@ -23,6 +23,7 @@ const RIGHT: f64 = 0.1;
 const TRUTH_S: f64 = 5.0;
 /// Length of the first and of the last part of a long run, seconds.
 const PART_S: f64 = 300.0;
+
 /// Metrics of a group of participants, its name in front.
 const OF_GROUP: [(&str, Unit, Sense); 6] = [
     ("received_bps", Unit::BITS_PER_SECOND, Sense::Higher),
@@ -177,18 +178,20 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<CachedMetr
         let group = word(group);
         for (metric, _, _) in OF_GROUP {
             let of = |participant: &&ParticipantOutput| participant.result().value(metric);
-            let mean = || {
-                let all: Option<Vec<f64>> = members.iter().map(of).collect();
-                stats::mean(&all?)
+            let figure = match pooled::OF_GROUP.contains(&metric) {
+                true => pooled::of_group(metric, &members),
+                false => {
+                    let all: Option<Vec<f64>> = members.iter().map(of).collect();
+                    all.and_then(|all| stats::mean(&all))
+                }
             };
-            let figure = pooled::of_group(metric, &members).unwrap_or_else(mean);
             figures.push((format!("{group}_{metric}"), figure));
         }
     }
     let channels = channels(scenario, output, run.ways);
     let errors: Vec<Errors> = channels.iter().map(|(p, ways)| Errors::of(p, ways)).collect();
+    let on_channels: Vec<_> = channels.iter().filter_map(|(p, _)| p.id).collect();
     for (metric, _, _) in OF_ALL {
-        let on_channels: Vec<_> = channels.iter().filter_map(|(p, _)| p.id).collect();
         let figure = match metric.starts_with("capacity") {
             true => of_errors(metric, &errors),
             false => pooled::of_all(metric, &output.0, &on_channels),

@@ -19,13 +19,15 @@ pub(super) fn shares(values: &[f64], is_one: impl Fn(f64) -> bool) -> Vec<f64> {
     values.iter().map(|value| if is_one(*value) { 1.0 } else { 0.0 }).collect()
 }
 
-/// A figure of the seconds of a group's members together; `None`: it is a mean of theirs.
-pub(super) fn of_group(metric: &str, members: &[&ParticipantOutput]) -> Option<Option<f64>> {
-    let seconds = || members.iter().flat_map(|p| p.received_by_second()).collect::<Vec<_>>();
+/// Metrics of the seconds of a group's members together; others of a group are means over its members.
+pub(super) const OF_GROUP: [&str; 2] = ["received_p01_bps", "good_share"];
+
+/// A figure of [`OF_GROUP`].
+pub(super) fn of_group(metric: &str, members: &[&ParticipantOutput]) -> Option<f64> {
+    let seconds: Vec<f64> = members.iter().flat_map(|p| p.received_by_second()).collect();
     match metric {
-        "received_p01_bps" => Some(stats::quantile(&seconds(), 0.01)),
-        "good_share" => Some(stats::mean(&shares(&seconds(), |bits| bits > GOOD_BPS))),
-        _ => None,
+        "received_p01_bps" => stats::quantile(&seconds, 0.01),
+        _ => stats::mean(&shares(&seconds, |bits| bits > GOOD_BPS)),
     }
 }
 
@@ -204,8 +206,8 @@ mod tests {
         let [poor, rich] =
             [125_000, 2_500_000].map(|bytes| participant(0, vec![frame(1, 0, 100, bytes)]));
         let members = [&poor, &rich];
-        assert_eq!(of_group("good_share", &members), Some(Some(0.5)));
-        assert!(of_group("received_p01_bps", &members).flatten().is_some_and(|p01| p01 < 2e6));
-        assert_eq!(of_group("shown_fps", &members), None);
+        assert_eq!(of_group("good_share", &members), Some(0.5));
+        assert!(of_group("received_p01_bps", &members).is_some_and(|p01| p01 < 2e6));
+        assert!(!OF_GROUP.contains(&"shown_fps"), "a mean over members");
     }
 }

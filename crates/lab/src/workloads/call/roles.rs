@@ -17,7 +17,7 @@ use airlane_runtime::RuntimeExt;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::scheme::Capacities;
+use super::scheme::CapacityKind;
 use super::{Change, Entry, OfScheme, Output, ParticipantOutput, Participants, TrackKind};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
@@ -77,9 +77,9 @@ pub(super) fn start(
         let pair = context.attach()?;
         if number == 0 {
             let capacity_source = match of_scheme.capacity {
-                Capacities::Delivered | Capacities::Estimates => CapacitySource::Found,
-                Capacities::Air => CapacitySource::Reported,
-                Capacities::Oracle => oracle(traffic, of_scheme.interval, context)?,
+                CapacityKind::Delivered | CapacityKind::Estimates => CapacitySource::Found,
+                CapacityKind::Air => CapacitySource::Reported,
+                CapacityKind::Oracle => oracle(traffic, of_scheme.interval, context)?,
             };
             let config = ServerConfig { capacity_source, ..of_scheme.server() };
             serve_all(&pair, config, &of_scheme, &channels, context)?;
@@ -89,7 +89,7 @@ pub(super) fn start(
     Ok(Box::new(Roles { participants, channels, end: context.end }))
 }
 
-/// Capacities as an oracle knows them: what the half-duplex link of each participant will carry in the next
+/// CapacityKind as an oracle knows them: what the half-duplex link of each participant will carry in the next
 /// `interval`.
 ///
 /// # Errors
@@ -161,7 +161,7 @@ fn start_one(
             .map(|(mean_spurt, mean_silence)| SpeechConfig { mean_spurt, mean_silence }),
         changes: entry.changes.iter().map(|change| change.track()).collect(),
         channel: match of_scheme.capacity {
-            Capacities::Air => channel_view(pair, context),
+            CapacityKind::Air => channel_view(pair, context),
             _ => None,
         },
         deviation: Deviation {

@@ -41,7 +41,7 @@ pub(super) enum QoeKind {
 
 /// Source of the capacity of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) enum Capacities {
+pub(super) enum CapacityKind {
     Delivered,
     Estimates,
     Air,
@@ -66,7 +66,7 @@ words! {
         "fixed-rules" => Self::FixedRules, "fixed-share" => Self::FixedShare;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
-    Capacities: "delivered" => Self::Delivered, "estimates" => Self::Estimates,
+    CapacityKind: "delivered" => Self::Delivered, "estimates" => Self::Estimates,
         "air" => Self::Air, "oracle" => Self::Oracle;
 }
 
@@ -97,7 +97,7 @@ pub(super) struct OfScheme {
     max_rate: Rate,
     views: Option<f64>,
     server: Option<Rate>,
-    pub(super) capacity: Capacities,
+    pub(super) capacity: CapacityKind,
     pub(super) interval: Duration,
     threshold: f64,
     immediate_drop: Option<f64>,
@@ -121,7 +121,7 @@ impl Default for OfScheme {
             max_rate: Rate::from_bps(30_000_000),
             views: None,
             server: None,
-            capacity: Capacities::Delivered,
+            capacity: CapacityKind::Delivered,
             interval: coordinator.interval,
             threshold: coordinator.detector.threshold,
             immediate_drop: None,
@@ -275,10 +275,10 @@ impl OfScheme {
     pub(super) fn server(&self) -> ServerConfig {
         let capacity = CapacityConfig {
             method: match self.capacity {
-                Capacities::Delivered | Capacities::Air | Capacities::Oracle => {
+                CapacityKind::Delivered | CapacityKind::Air | CapacityKind::Oracle => {
                     CapacityMethod::Delivered
                 }
-                Capacities::Estimates => CapacityMethod::Estimates,
+                CapacityKind::Estimates => CapacityMethod::Estimates,
             },
             ..CapacityConfig::default()
         };
@@ -290,8 +290,13 @@ impl OfScheme {
                 ..CoordinatorConfig::default()
             },
             optimiser: match self.coordination {
-                Coordination::FixedRules => by_fixed_rules(),
-                Coordination::FixedShare => by_fixed_share(self.up_share.unwrap_or(EVEN)),
+                Coordination::FixedRules => {
+                    by_division(|capacities| fixed_rules(capacities, VideoBounds::AUTHORS))
+                }
+                Coordination::FixedShare => {
+                    let up_share = self.up_share.unwrap_or(0.5);
+                    by_division(move |capacities| fixed_share(capacities, up_share))
+                }
                 Coordination::Plum | Coordination::Off => optimiser(self.optimiser_config()),
             },
             optimiser_timeout: DEFAULT_OPTIMISER_TIMEOUT,
@@ -362,24 +367,11 @@ fn target(up: f64, down: f64) -> Target {
     Target { up: rate(up), down: rate(down) }
 }
 
-/// The authors' fixed rules in the place of an optimiser.
-fn by_fixed_rules() -> Optimiser {
-    Optimiser::immediate(|rates: &[Rate]| {
-        let capacities: Vec<f64> = rates.iter().map(kbps).collect();
-        let divided = fixed_rules(&capacities, VideoBounds::AUTHORS);
-        Some(divided.into_iter().map(|(up, down)| target(up, down)).collect())
-    })
-}
-
-/// Share of a channel that each direction of it gets if nothing else is said.
-const EVEN: f64 = 0.5;
-
-/// A fixed share of the smallest channel in the place of an optimiser.
-fn by_fixed_share(up_share: f64) -> Optimiser {
+/// A division of capacities in kbit/s, up and down, in the place of an optimiser.
+fn by_division(divide: impl Fn(&[f64]) -> Vec<(f64, f64)> + Send + Sync + 'static) -> Optimiser {
     Optimiser::immediate(move |rates: &[Rate]| {
         let capacities: Vec<f64> = rates.iter().map(kbps).collect();
-        let divided = fixed_share(&capacities, up_share);
-        Some(divided.into_iter().map(|(up, down)| target(up, down)).collect())
+        Some(divide(&capacities).into_iter().map(|(up, down)| target(up, down)).collect())
     })
 }
 
