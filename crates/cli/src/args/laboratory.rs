@@ -104,8 +104,8 @@ pub(crate) struct ReproduceArgs {
     /// To look around: fewer draws, too few for most verdicts, and not those of verdicts
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Measure the claim ID and those below it alone: minerva.fig9 also takes minerva.fig9.growth;
-    /// may be repeated
+    /// Measure the claim ID and those below it alone: plum.fig11.game also takes
+    /// plum.fig11.game.growth; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
     /// Run everything anew instead of taking over what the folder's journal has
