@@ -6,6 +6,7 @@ use crate::dependency::{
     DecodeTarget, DecodeTargetIndication, DependencyDescriptor, DependencyStructure,
 };
 use crate::layer::LayerIndex;
+use crate::picture::PictureNumbers;
 use crate::vp8::Vp8Descriptor;
 use crate::vp9::Vp9Descriptor;
 
@@ -90,8 +91,7 @@ impl PacketInfo {
             Descriptor::Whole => true,
             Descriptor::Vp8(_) => self.layer.spatial == layer.spatial && is_below,
             Descriptor::Vp9(vp9) => {
-                is_below
-                    && (self.layer.spatial == layer.spatial || !vp9.is_no_reference_for_upper)
+                is_below && (self.layer.spatial == layer.spatial || !vp9.is_no_reference_for_upper)
             }
             Descriptor::Av1(frame) => {
                 let mut targets = frame.structure.targets.iter();
@@ -99,12 +99,19 @@ impl PacketInfo {
                     LayerIndex::new(target.spatial, target.temporal) == layer
                 };
                 match targets.position(of_layer) {
-                    Some(target) => {
-                        frame.indication(target) != DecodeTargetIndication::NotPresent
-                    }
+                    Some(target) => frame.indication(target) != DecodeTargetIndication::NotPresent,
                     None => is_below,
                 }
             }
+        }
+    }
+
+    /// Picture numbers of the payload descriptor; none of codecs without them.
+    pub(crate) fn picture_numbers(&self) -> PictureNumbers {
+        match &self.descriptor {
+            Descriptor::Vp8(vp8) => vp8.numbers,
+            Descriptor::Vp9(vp9) => vp9.numbers,
+            Descriptor::Whole | Descriptor::Av1(_) => PictureNumbers::default(),
         }
     }
 

@@ -47,10 +47,8 @@ impl LayerIndex {
     /// The lowest layer.
     pub const LOWEST: Self = Self { spatial: 0, temporal: 0 };
     /// The highest layer that a track can have.
-    pub const HIGHEST: Self = Self {
-        spatial: MAX_SPATIAL_LAYERS as u8 - 1,
-        temporal: MAX_TEMPORAL_LAYERS as u8 - 1,
-    };
+    pub const HIGHEST: Self =
+        Self { spatial: MAX_SPATIAL_LAYERS as u8 - 1, temporal: MAX_TEMPORAL_LAYERS as u8 - 1 };
 
     /// The layer of these numbers, each at most that of [`LayerIndex::HIGHEST`].
     pub const fn new(spatial: u8, temporal: u8) -> Self {

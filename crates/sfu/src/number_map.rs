@@ -70,7 +70,7 @@ impl NumberMap {
         self.highest = number;
         let Some(last) = self.runs.back_mut() else { return };
         let next = Run { from: number.wrapping_add(1), offset: last.offset.wrapping_add(1) };
-        if last.from == number && self.runs.len() > 1 {
+        if last.from == number {
             *last = next;
             return;
         }

@@ -79,6 +79,14 @@ impl PictureRewriter {
         self.is_first = true;
     }
 
+    /// Notes that a key frame begins, in order: if its picture id is no new one, the encoder began to count anew, as
+    /// with another encoding.
+    pub(crate) fn begin_key_frame(&mut self, numbers: PictureNumbers) {
+        let Some(id) = numbers.picture_id else { return };
+        let extended = self.unwrapper.unwrap(u64::from(id.value), id.bits());
+        self.is_first |= !self.ids.is_new(extended);
+    }
+
     /// Takes the frame out of the numbers, unless a packet of it has passed.
     pub(crate) fn skip(&mut self, numbers: PictureNumbers) {
         if let Some(id) = numbers.picture_id.filter(|_| !self.is_first) {

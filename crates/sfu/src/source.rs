@@ -104,9 +104,7 @@ impl Source {
     /// Layers whose receivers get a packet, by their places.
     fn receivers(&self, info: &PacketInfo) -> u16 {
         let is_part = |layer: &LayerIndex| match self.config.is_simulcast() {
-            true => {
-                info.layer.spatial == layer.spatial && info.layer.temporal <= layer.temporal
-            }
+            true => info.layer.spatial == layer.spatial && info.layer.temporal <= layer.temporal,
             false => info.is_part_of(*layer),
         };
         LayerIndex::all().filter(is_part).fold(0, |mask, layer| mask | 1 << layer.place())

@@ -40,7 +40,8 @@ impl Vp8Descriptor {
             let extension = byte(1)?;
             at = 2;
             if extension & 0x80 != 0 {
-                let (id, bytes) = PictureId::parse(payload, at).ok_or(DescriptorError::Truncated)?;
+                let (id, bytes) =
+                    PictureId::parse(payload, at).ok_or(DescriptorError::Truncated)?;
                 numbers.picture_id = Some(id);
                 at += bytes;
             }

@@ -108,9 +108,10 @@ impl Forwarder {
     pub fn wants_key_frame(&self) -> Option<u8> {
         self.target?;
         let encoding = if self.is_simulcast() { self.wanted } else { 0 };
-        let has_it = self.stream.as_ref().is_some_and(|stream| {
-            stream.encoding == encoding && !stream.awaits_key_frame()
-        });
+        let has_it = self
+            .stream
+            .as_ref()
+            .is_some_and(|stream| stream.encoding == encoding && !stream.awaits_key_frame());
         (!has_it).then_some(encoding)
     }
 
@@ -131,6 +132,9 @@ impl Forwarder {
         }
         let target = self.target?;
         self.wanted = best_of(info.spatial_layers, target.spatial);
+        if self.has_jumped(packet) {
+            self.stream = None;
+        }
         // A receiver that began behind the first of what has come would lack the rest of the key frame.
         if is_newest && info.begins_sequence() && self.is_to_begin(packet) {
             self.begin(packet);
@@ -150,6 +154,9 @@ impl Forwarder {
             return None;
         }
         stream.note_forwarded(info);
+        if is_new && info.begins_sequence() {
+            self.pictures.begin_key_frame(info.picture_numbers());
+        }
         self.rewritten(packet, info, limit)
     }
 
@@ -163,16 +170,19 @@ impl Forwarder {
         self.config.encodings > 1
     }
 
-    /// The stream is to begin with this first packet of a key frame, or has to end before it.
-    fn is_to_begin(&mut self, packet: &RtpPacket<'_>) -> bool {
-        let Some(stream) = &self.stream else {
+    /// The packet is too far ahead of the last of its encoding.
+    fn has_jumped(&self, packet: &RtpPacket<'_>) -> bool {
+        let is_same = self.stream.as_ref().is_some_and(|s| s.encoding == packet.encoding);
+        is_same && packet.sequence.saturating_sub(self.sequences.highest()) > MAX_SEQUENCE_GAP
+    }
+
+    /// The receiver is to begin, or to go on, with this first packet of a key frame.
+    fn is_to_begin(&self, packet: &RtpPacket<'_>) -> bool {
+        match &self.stream {
             // Any encoding that is not too high is better than none.
-            return !self.is_simulcast() || packet.encoding <= self.wanted;
-        };
-        if stream.encoding != packet.encoding {
-            return packet.encoding == self.wanted;
+            None => !self.is_simulcast() || packet.encoding <= self.wanted,
+            Some(stream) => stream.encoding != packet.encoding && packet.encoding == self.wanted,
         }
-        packet.sequence.saturating_sub(self.sequences.highest()) > MAX_SEQUENCE_GAP
     }
 
     fn begin(&mut self, packet: &RtpPacket<'_>) {
@@ -197,8 +207,8 @@ impl Forwarder {
     fn leave_out(&mut self, packet: &RtpPacket<'_>, info: &PacketInfo) {
         self.sequences.skip(packet.sequence);
         // Picture ids of VP9 are what references are counted in: they keep their gaps.
-        if let Descriptor::Vp8(vp8) = &info.descriptor {
-            self.pictures.skip(vp8.numbers);
+        if self.config.codec == Codec::Vp8 {
+            self.pictures.skip(info.picture_numbers());
         }
     }
 
@@ -212,8 +222,9 @@ impl Forwarder {
         let (mut payload, mut dependency_descriptor) = (packet.payload.into(), None);
         match &info.descriptor {
             Descriptor::Whole => {}
-            Descriptor::Vp8(vp8) => payload = self.pictures.rewrite(packet.payload, vp8.numbers)?,
-            Descriptor::Vp9(vp9) => payload = self.pictures.rewrite(packet.payload, vp9.numbers)?,
+            Descriptor::Vp8(_) | Descriptor::Vp9(_) => {
+                payload = self.pictures.rewrite(packet.payload, info.picture_numbers())?;
+            }
             Descriptor::Av1(frame) => {
                 let active = match limit {
                     Limit::Target { active, .. } => active,
