@@ -96,8 +96,8 @@ impl Forwarder {
         self.target
     }
 
-    /// Highest layer that the receiver gets, if the source sends it, once it has begun; with simulcast the spatial layer
-    /// is the encoding.
+    /// Highest layer that the receiver gets, if the source sends it, once it has begun; with simulcast the spatial
+    /// layer is the encoding.
     pub fn layer(&self) -> Option<LayerIndex> {
         let stream = self.stream.as_ref()?;
         let layer = stream.layer();

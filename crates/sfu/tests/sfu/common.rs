@@ -107,7 +107,7 @@ impl Track {
         self.receiver.forward(&rtp, &info)
     }
 
-    /// What the receiver gets of some packets.
+    /// Packets of these that the receiver gets, as it gets them.
     pub(crate) fn pass_all(&mut self, packets: &[Packet]) -> Vec<Packet> {
         let passed = |packet| self.pass(packet).map(|out| received(packet, &out));
         packets.iter().filter_map(passed).collect()

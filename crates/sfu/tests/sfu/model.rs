@@ -14,7 +14,7 @@ fn layer() -> impl Strategy<Value = LayerIndex> {
     (0..4_u8, 0..4_u8).prop_map(|(spatial, temporal)| LayerIndex::new(spatial, temporal))
 }
 
-/// What happens to a packet of a lossy network.
+/// Fate of a packet in a lossy network.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     is_lost: bool,
