@@ -9,7 +9,7 @@ use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_plum::{ChannelSample, ClientChannel, Decision, ServerControl, State};
 use airlane_quic::{Connection, RecvStream, SendStream};
 use airlane_runtime::RuntimeExt;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -22,9 +22,10 @@ use crate::arriving::{ArrivingBytes, each_stream, read_header};
 use crate::control_stream::{next_message, write_message};
 use crate::error::CallError;
 use crate::layers::LayerTable;
+use crate::media_transport::{Media, MediaOf, exchange, outgoing_estimate};
 use crate::meter::Meter;
 use crate::queue::Frame;
-use crate::rate::{Bitrate, Guidance, estimate};
+use crate::rate::{Bitrate, Guidance};
 use crate::sender::FrameSender;
 use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track, UplinkReport};
 
@@ -46,6 +47,8 @@ pub(super) struct Session {
     pub(super) id: ParticipantId,
     pub(super) name: String,
     connection: Connection,
+    /// Transport of its video; `None`: the connection.
+    media: Option<Media>,
     sender: Arc<FrameSender>,
     messages: mpsc::Sender<FromServer>,
     arriving: ArrivingBytes,
@@ -192,13 +195,19 @@ impl Session {
         let stats = self.connection.control().stats();
         let datagrams = self.connection.datagram_counts();
         let mut shared = self.shared.lock();
-        shared.down_estimate = estimate(&stats);
+        shared.down_estimate = outgoing_estimate(self.media.as_ref(), self.connection.control());
+        let media = self.media.as_ref().map(|media| media.counts()).unwrap_or_default();
         // Packets that ask for no acknowledgement, mostly acknowledgements themselves, are taken to arrive.
         let unacknowledged = datagrams.sent_bytes.saturating_sub(stats.sent_bytes);
         let packets = datagrams.sent.saturating_sub(stats.sent_packets) + stats.acked_packets;
         let sample = ChannelSample {
-            up_bytes: datagrams.received_bytes + IP_UDP_BYTES * datagrams.received,
-            down_bytes: stats.acked_bytes + unacknowledged + IP_UDP_BYTES * packets,
+            up_bytes: datagrams.received_bytes
+                + IP_UDP_BYTES * datagrams.received
+                + media.received_bytes,
+            down_bytes: stats.acked_bytes
+                + unacknowledged
+                + IP_UDP_BYTES * packets
+                + media.delivered_bytes,
             queueing: stats.rtt.map_or(Duration::ZERO, |rtt| rtt.latest.saturating_sub(rtt.min)),
             up_estimate: shared.report.estimate,
             down_estimate: shared.down_estimate,
@@ -239,6 +248,9 @@ impl Session {
         let mut shared = self.shared.lock();
         let estimate = shared.down_estimate;
         let (target, retained) = (shared.control.target(), shared.control.take_retained());
+        if let Some(media) = &self.media {
+            media.set_max_rate(target);
+        }
         let mut guidance = Guidance { estimate, pending, target, retained };
         match config.thinning {
             Thinning::Transcode => shared.bitrate.update(now, &guidance),
@@ -311,6 +323,12 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         () = room.clock.sleep(JOIN_TIMEOUT) => return Err(CallError::Protocol("nobody joined in time")),
     };
     to.set_priority(2)?;
+    let media = match &room.config.media {
+        None => None,
+        Some(MediaOf(of)) => {
+            Some(of(&name).ok_or(CallError::Protocol("a participant without a media transport"))?)
+        }
+    };
     let (messages, outgoing) = mpsc::channel(MAX_MESSAGES);
     let shared = Arc::new(Mutex::new(Shared {
         control: ServerControl::default(),
@@ -335,15 +353,29 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         let name = name.clone();
         let is_paused = AtomicBool::new(false);
         let arriving = ArrivingBytes::new(MAX_ARRIVING_BYTES);
-        Arc::new(Session { id, name, connection, sender, messages, arriving, shared, is_paused })
+        Arc::new(Session {
+            id,
+            name,
+            connection,
+            media,
+            sender,
+            messages,
+            arriving,
+            shared,
+            is_paused,
+        })
     })?;
     session.connection.mark_active();
+    let carries_video = session.media.is_none();
     let result = tokio::select! {
         biased;
         error = receive(room, &session) => Err(error),
         result = follow(room, &session, &mut from, &mut buffer) => result,
         result = speak(room, &session, to, outgoing) => result,
-        error = session.sender.run(&session.connection, &room.clock) => Err(error.into()),
+        error = exchange_video(room, &session) => Err(error),
+        error = session.sender.run(&session.connection, &room.clock, carries_video) => {
+            Err(error.into())
+        }
         () = room.closed() => Ok(()),
     };
     room.leave(session.id);
@@ -368,15 +400,36 @@ async fn receive_frame(
     let (header, report) = MediaHeader::decode_up(header)?;
     session.on_report(report);
     let payload = session.arriving.read_payload(&mut stream, first, header.payload_bytes).await?;
+    on_frame(room, session, header, payload);
+    Ok(())
+}
+
+/// Exchanges video over the participant's media transport until it fails; without one it never ends.
+async fn exchange_video(room: &Arc<Room>, session: &Arc<Session>) -> CallError {
+    let (of_room, of_session) = (room.clone(), session.clone());
+    let arrived = move |header, payload: Bytes| {
+        let (header, report) = MediaHeader::decode_up(header)?;
+        of_session.on_report(report);
+        if payload.len() != header.payload_bytes as usize {
+            return Err(CallError::Protocol("a message of another length than its header says"));
+        }
+        on_frame(&of_room, &of_session, header, payload);
+        Ok(())
+    };
+    exchange(session.media.as_ref(), &session.sender, &room.clock, arrived).await
+}
+
+/// Takes a frame of the participant that has arrived whole.
+fn on_frame(room: &Room, session: &Session, header: MediaHeader, payload: Bytes) {
     let now = room.clock.now();
     match header.track {
         Track::Audio if header.has_speech => room.on_speech(now, session.id),
         Track::Audio => {}
-        Track::Padding => return Ok(()),
+        Track::Padding => return,
         Track::Camera | Track::Screen => {
             let shared = &mut *session.shared.lock();
             // The last frames of a track that was muted may come after that was said.
-            let Some(sent) = shared.sent.get_mut(&header.track) else { return Ok(()) };
+            let Some(sent) = shared.sent.get_mut(&header.track) else { return };
             sent.video.add(now, u64::from(header.payload_bytes));
             if header.is_key {
                 shared.deferred.remove(&header.track);
@@ -385,7 +438,6 @@ async fn receive_frame(
     }
     let header = MediaHeader { source: session.id, ..header };
     room.forward(&Frame { header, payload });
-    Ok(())
 }
 
 /// Follows the participant's messages.
