@@ -1,5 +1,7 @@
 //! The session of one participant at the server.
 
+mod receiving;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +11,7 @@ use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_plum::{ChannelSample, ClientChannel, Decision, ServerControl, State};
 use airlane_quic::{Connection, RecvStream, SendStream};
 use airlane_runtime::RuntimeExt;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -18,11 +20,11 @@ use super::downlink::Downlink;
 use super::room::Room;
 use super::{ChannelRecord, JOIN_TIMEOUT, ServerConfig, Thinning};
 use crate::allocate::{Offer, StreamId};
-use crate::arriving::{ArrivingBytes, each_stream, read_header};
+use crate::arriving::ArrivingBytes;
 use crate::control_stream::{next_message, write_message};
 use crate::error::CallError;
 use crate::layers::LayerTable;
-use crate::media_transport::{Media, MediaOf, exchange, outgoing_estimate};
+use crate::media_transport::{Media, MediaOf, outgoing_estimate};
 use crate::meter::Meter;
 use crate::queue::Frame;
 use crate::rate::{Bitrate, Guidance};
@@ -369,10 +371,10 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     let carries_video = session.media.is_none();
     let result = tokio::select! {
         biased;
-        error = receive(room, &session) => Err(error),
+        error = receiving::receive(room, &session) => Err(error),
         result = follow(room, &session, &mut from, &mut buffer) => result,
         result = speak(room, &session, to, outgoing) => result,
-        error = exchange_video(room, &session) => Err(error),
+        error = receiving::exchange_video(room, &session) => Err(error),
         error = session.sender.run(&session.connection, &room.clock, carries_video) => {
             Err(error.into())
         }
@@ -380,64 +382,6 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
     };
     room.leave(session.id);
     result
-}
-
-/// Receives the participant's frames until something fails.
-async fn receive(room: &Arc<Room>, session: &Arc<Session>) -> CallError {
-    let receive = |stream| {
-        let (room, session) = (room.clone(), session.clone());
-        async move { receive_frame(&room, &session, stream).await }
-    };
-    each_stream(&session.connection, &room.clock, receive).await
-}
-
-async fn receive_frame(
-    room: &Room,
-    session: &Session,
-    mut stream: RecvStream,
-) -> Result<(), CallError> {
-    let (header, first) = read_header(&mut stream).await?;
-    let (header, report) = MediaHeader::decode_up(header)?;
-    session.on_report(report);
-    let payload = session.arriving.read_payload(&mut stream, first, header.payload_bytes).await?;
-    on_frame(room, session, header, payload);
-    Ok(())
-}
-
-/// Exchanges video over the participant's media transport until it fails; without one it never ends.
-async fn exchange_video(room: &Arc<Room>, session: &Arc<Session>) -> CallError {
-    let (of_room, of_session) = (room.clone(), session.clone());
-    let arrived = move |header, payload: Bytes| {
-        let (header, report) = MediaHeader::decode_up(header)?;
-        of_session.on_report(report);
-        if payload.len() != header.payload_bytes as usize {
-            return Err(CallError::Protocol("a message of another length than its header says"));
-        }
-        on_frame(&of_room, &of_session, header, payload);
-        Ok(())
-    };
-    exchange(session.media.as_ref(), &session.sender, &room.clock, arrived).await
-}
-
-/// Takes a frame of the participant that has arrived whole.
-fn on_frame(room: &Room, session: &Session, header: MediaHeader, payload: Bytes) {
-    let now = room.clock.now();
-    match header.track {
-        Track::Audio if header.has_speech => room.on_speech(now, session.id),
-        Track::Audio => {}
-        Track::Padding => return,
-        Track::Camera | Track::Screen => {
-            let shared = &mut *session.shared.lock();
-            // The last frames of a track that was muted may come after that was said.
-            let Some(sent) = shared.sent.get_mut(&header.track) else { return };
-            sent.video.add(now, u64::from(header.payload_bytes));
-            if header.is_key {
-                shared.deferred.remove(&header.track);
-            }
-        }
-    }
-    let header = MediaHeader { source: session.id, ..header };
-    room.forward(&Frame { header, payload });
 }
 
 /// Follows the participant's messages.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use airlane_base::{Rate, Seed, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
-    ChannelRecord, EncodedRecord, LayerTable, ParticipantConfig, ParticipantEvent, ReceivedRecord,
-    ServerConfig, Thinning, join, participant_transport, serve, server_transport,
+    ChannelRecord, EncodedRecord, LayerTable, Media, ParticipantConfig, ParticipantEvent,
+    ReceivedRecord, ServerConfig, Thinning, join, participant_transport, serve, server_transport,
 };
 use airlane_congestion::ControllerConfig;
 use airlane_net::link::{RateProfile, Supply};
@@ -99,11 +99,13 @@ pub struct Client {
     pub stop: Option<Duration>,
     /// Settings of a participant that differ from the usual ones.
     pub setup: Setup,
+    /// Transport of its video; `None`: its connection.
+    pub media: Option<Media>,
 }
 
 impl From<Access> for Client {
     fn from(access: Access) -> Self {
-        Self { access, start: Duration::ZERO, stop: None, setup: |_| {} }
+        Self { access, start: Duration::ZERO, stop: None, setup: |_| {}, media: None }
     }
 }
 
@@ -179,6 +181,7 @@ pub fn call_with_restart(
         if has_layers {
             config.layers = LayerTable::new(&[0.06, 0.26, 1.0], 3).expect("layers");
         }
+        config.media = client.media.clone();
         (client.setup)(&mut config);
         let local = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
         let clock = host.clone();

@@ -12,7 +12,7 @@ use airlane_plum::{
     OptimiserConfig, Problem, Qoe, Target, Targets, VideoBounds, Views, fixed_rules, fixed_share,
     solver_for, targets,
 };
-use airlane_quic::{AckPolicy, TransportConfig};
+use airlane_quic::{AckPolicy, Timers, TransportConfig};
 use serde::Serialize;
 
 use airlane_scenario::{DURATION, RATE, Reader, SchemePart, range, words};
@@ -375,18 +375,22 @@ impl OfScheme {
 }
 
 impl VideoTransport {
-    /// `config` of a connection beside which it may carry the video. Audio alone shows little of a queue: then every
-    /// packet is acknowledged at once, so that round trips have no waiting in them.
+    /// `config` of a connection beside which it may carry the video. By round trips on it a queue is seen: so it is
+    /// never silent for long, and every packet is acknowledged at once, so that no wait is in them.
     pub(super) fn of(self, config: TransportConfig) -> TransportConfig {
-        let acks = match self {
-            Self::Quic => config.acks,
-            Self::WebRtc => {
-                AckPolicy::Decimated { packets: 1, max_delay: Duration::from_millis(1) }
-            }
-        };
-        TransportConfig { acks, ..config }
+        match self {
+            Self::Quic => config,
+            Self::WebRtc => TransportConfig {
+                acks: AckPolicy::Decimated { packets: 1, max_delay: Duration::from_millis(1) },
+                timers: Timers { keep_alive: Some(PROBE_INTERVAL), ..config.timers },
+                ..config
+            },
+        }
     }
 }
+
+/// Silence after which a connection beside WebRTC is probed: beyond the pauses between packets of audio.
+const PROBE_INTERVAL: Duration = Duration::from_millis(40);
 
 impl Acks {
     /// `config` with acknowledgements as they are sent where the round trip takes `rtt` at least.
