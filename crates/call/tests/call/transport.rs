@@ -133,7 +133,7 @@ fn video_follows_the_transport_and_audio_stays_on_the_connection() {
         let received = outcome.received_mbps(client, FROM, LENGTH);
         assert!((2.5..3.0).contains(&received), "client {client} received {received} Mbit/s");
         assert!(frames(&outcome, client, Track::Camera) > 230);
-        assert!(frames(&outcome, client, Track::Audio) > 560);
+        assert!(outcome.audio[client] > 560, "{} frames of audio", outcome.audio[client]);
     }
     let channel = outcome.channel(0);
     let last = channel.last().unwrap();
@@ -158,9 +158,9 @@ fn a_lost_frame_costs_a_key_frame() {
     assert_eq!(outcome.ended, vec![None, None]);
     let keys = outcome.encoded[0].iter().filter(|r| r.track == Track::Camera && r.is_key);
     let keys: Vec<_> = keys.map(|record| record.frame).collect();
-    assert_eq!(keys.len(), 2, "{keys:?}");
-    // Frame 60 came 3 s after the first; a key frame is asked for 1 s later.
-    assert!((79..85).contains(&keys[1]), "{keys:?}");
+    // The second one is for who joins. Frame 60 came 3 s after the first; a key frame is asked for 1 s later.
+    let [0, ..2, after] = keys[..] else { panic!("{keys:?}") };
+    assert!((79..85).contains(&after), "{keys:?}");
     assert!(frames(&outcome, 1, Track::Camera) > 90);
 }
 
@@ -196,10 +196,10 @@ fn who_has_no_transport_is_not_let_in() {
 fn deliveries_of_the_transport_count_for_the_capacity() {
     // Audio both ways fills the channel; what the transport says to have delivered beside it counts as well.
     let (mut clients, server) =
-        with_transports(2, 5.0, [mbps(2.0), mbps(2.0)], |_, message| Some(message));
+        with_transports(2, 5.0, [mbps(2.0), mbps(6.0)], |_, message| Some(message));
     clients[0].access = half_duplex(0.15);
     let outcome = call(clients, server, Duration::from_secs(10));
     let capacity = outcome.channel(0).last().unwrap().capacity.unwrap().mbps();
-    // Up and down 1.86 Mbit/s each, beside what the channel itself carries.
+    // Up and down 1.86 Mbit/s each, beside what the channel itself carries; the estimates have 8 together.
     assert!((3.6..4.1).contains(&capacity), "{capacity} Mbit/s");
 }

@@ -46,6 +46,8 @@ pub fn half_duplex_steps(steps: &[(Duration, f64)]) -> Access {
 pub struct Outcome {
     /// Frames that each client showed.
     pub shown: Vec<Vec<ReceivedRecord>>,
+    /// Number of frames of audio that each client received.
+    pub audio: Vec<usize>,
     /// Frames that each client encoded.
     pub encoded: Vec<Vec<EncodedRecord>>,
     /// Number of each client in the call.
@@ -146,6 +148,7 @@ pub fn call_with_restart(
         .collect();
     let outcome = Arc::new(Mutex::new(Outcome {
         shown: vec![Vec::new(); clients.len()],
+        audio: vec![0; clients.len()],
         encoded: vec![Vec::new(); clients.len()],
         sends: vec![Vec::new(); clients.len()],
         ids: vec![None; clients.len()],
@@ -195,7 +198,10 @@ pub fn call_with_restart(
                     ParticipantEvent::Shown(record) => outcome.lock().shown[i].push(record),
                     ParticipantEvent::Welcome(id) => outcome.lock().ids[i] = Some(id),
                     ParticipantEvent::Encoded(record) => outcome.lock().encoded[i].push(record),
-                    ParticipantEvent::Received(_) => {}
+                    ParticipantEvent::Received(record) => {
+                        let is_audio = record.header.track == Track::Audio;
+                        outcome.lock().audio[i] += usize::from(is_audio);
+                    }
                     ParticipantEvent::Sends { at, source, track, is_sent } => {
                         outcome.lock().sends[i].push((at, source, track, is_sent));
                     }
