@@ -27,7 +27,8 @@ pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
 pub use layers::{InvalidLayers, LayerSelection, LayerTable, MAX_SPATIAL_LAYERS};
 pub use media_transport::{
-    ArrivedMessages, Media, MediaCounts, MediaOf, MediaTransport, OutgoingMessage, OutgoingVideo,
+    ArrivedMessages, EndOf, Media, MediaCounts, MediaOf, MediaTransport, OutgoingMessage,
+    OutgoingVideo,
 };
 pub use optimiser::{Optimise, Optimiser};
 pub use participant::{

@@ -63,10 +63,13 @@ impl Deref for Media {
     }
 }
 
+/// Function from a name to an end of a media transport.
+pub type EndOf = dyn Fn(&str) -> Option<Media> + Send + Sync;
+
 /// Function from a participant's name to the server's end of its media transport; `None` for who has none, and is not
 /// let in.
 #[derive(Clone)]
-pub struct MediaOf(pub Arc<dyn Fn(&str) -> Option<Media> + Send + Sync>);
+pub struct MediaOf(pub Arc<EndOf>);
 
 impl fmt::Debug for MediaOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
