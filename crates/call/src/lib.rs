@@ -27,8 +27,7 @@ pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
 pub use layers::{InvalidLayers, LayerSelection, LayerTable, MAX_SPATIAL_LAYERS};
 pub use media_transport::{
-    ArrivedMessages, EndOf, Media, MediaCounts, MediaOf, MediaTransport, OutgoingMessage,
-    OutgoingVideo,
+    ArrivedMessages, EndOf, Media, MediaCounts, MediaOf, MediaTransport, OutgoingVideo,
 };
 pub use optimiser::{Optimise, Optimiser};
 pub use participant::{
@@ -38,6 +37,7 @@ pub use participant::{
 pub use playout::Playout;
 pub use queue::{Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
+pub use sender::OutgoingMessage;
 pub use server::{
     CapacityOf, CapacitySource, ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT,
     ServerConfig, ServerNote, Thinning, serve, server_transport,

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::error::CallError;
 use crate::rate::estimate;
-use crate::sender::FrameSender;
+use crate::sender::{FrameSender, OutgoingMessage};
 use crate::wire::HEADER_BYTES;
 
 /// Transport of the video between a participant and the server, as one of the two has it.
@@ -105,15 +105,6 @@ impl fmt::Debug for OutgoingVideo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OutgoingVideo")
     }
-}
-
-/// Message with a frame of video.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutgoingMessage {
-    /// Header and payload of the frame.
-    pub bytes: Bytes,
-    /// True for a key frame.
-    pub is_key: bool,
 }
 
 /// Receiver of the messages that a media transport hands on.

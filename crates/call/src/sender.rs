@@ -10,7 +10,6 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::media_transport::OutgoingMessage;
 use crate::queue::{Frame, FrameQueue, QueueConfig};
 use crate::wire::{MediaHeader, ParticipantId, Track};
 
@@ -28,6 +27,15 @@ pub(crate) const UNSENT_BYTES: u64 = 8 << 10;
 
 /// Makes the header of a frame when it leaves, so that what it says of the call is new.
 pub(crate) type EncodeHeader = dyn Fn(&MediaHeader) -> Bytes + Send + Sync;
+
+/// Message with a frame of video.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingMessage {
+    /// Header and payload of the frame.
+    pub bytes: Bytes,
+    /// True for a key frame.
+    pub is_key: bool,
+}
 
 /// Frames of one connection on their way out.
 pub(crate) struct FrameSender {
