@@ -89,9 +89,12 @@ fn the_sender_learns_which_packets_arrived() {
     let media = outcome.sent.sent.media.packets + outcome.sent.sent.repeats.packets;
     let lost = 1.0 - delivered.packets as f64 / media as f64;
     assert!((0.01..0.05).contains(&lost), "{lost} of the packets were lost");
-    // All that the receiver sent and the path did not lose came to the sender.
-    assert_eq!(outcome.received.sent.total().packets, outcome.sent.received.packets);
+    // All that the receiver sent and the path did not lose came to the sender, but for what was under way at the end.
+    let under_way = outcome.received.sent.total().packets - outcome.sent.received.packets;
+    assert!(under_way < 5, "{under_way} packets");
     assert_eq!(arrived_packets, outcome.received.received.packets);
+    // It stays for 3 s after its last frame: all has left by then.
+    assert_eq!(outcome.sent.pending_bytes, 0);
 }
 
 #[test]
@@ -110,12 +113,4 @@ fn messages_are_handed_on_without_those_before_them() {
         delay.sum::<f64>() / frames.len() as f64
     };
     assert!(mean(&whole.frames) < mean(&in_order.frames));
-}
-
-#[test]
-fn what_has_not_left_is_counted() {
-    let crowded = run(&Scene::new().step(5, 0.2).lasting(8)).sent.pending_bytes;
-    let free = run(&Scene::new().lasting(8)).sent.pending_bytes;
-    // A frame of the source at a time, which is 30 kB at most.
-    assert!(free < 30_000 && crowded > 2 * free, "{free} and {crowded} bytes");
 }

@@ -315,10 +315,6 @@ impl OfScheme {
                 }
                 CapacityKind::Estimates => CapacityMethod::Estimates,
             },
-            min_queueing: match self.transport {
-                VideoTransport::Quic => CapacityConfig::default().min_queueing,
-                VideoTransport::WebRtc => MIN_GCC_QUEUEING,
-            },
             ..CapacityConfig::default()
         };
         let coordination = || CoordinationConfig {
@@ -392,10 +388,6 @@ impl VideoTransport {
         }
     }
 }
-
-/// Delay from which on packets count as queued under GCC, which empties queues soon: as long as the server's interval
-/// of samples, so that a queue seen at both ends of one cannot have been empty in between.
-const MIN_GCC_QUEUEING: Duration = Duration::from_millis(20);
 
 /// Silence after which a connection beside WebRTC is probed: beyond the pauses between packets of audio.
 const PROBE_INTERVAL: Duration = Duration::from_millis(40);
