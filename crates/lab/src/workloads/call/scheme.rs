@@ -315,6 +315,10 @@ impl OfScheme {
                 }
                 CapacityKind::Estimates => CapacityMethod::Estimates,
             },
+            min_queue_age: match self.transport {
+                VideoTransport::Quic => Duration::ZERO,
+                VideoTransport::WebRtc => FEEDBACK_DELAY,
+            },
             ..CapacityConfig::default()
         };
         let coordination = || CoordinationConfig {
@@ -388,6 +392,9 @@ impl VideoTransport {
         }
     }
 }
+
+/// Time that passes until feedback tells of a delivery: one interval of TWCC, and a way back through the queue.
+const FEEDBACK_DELAY: Duration = Duration::from_millis(100);
 
 /// Silence after which a connection beside WebRTC is probed: beyond the pauses between packets of audio.
 const PROBE_INTERVAL: Duration = Duration::from_millis(40);
