@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use airlane_base::Time;
 
+use crate::delivered::Delivered;
 use crate::packet::Descriptor;
 use crate::partial_frame::{PartialFrame, Piece};
-use crate::receiver::Delivered;
 
 /// Packets that are held at most, as libwebrtc's packet buffer does. If more are needed, all of
 /// them are dropped, and a key frame is.

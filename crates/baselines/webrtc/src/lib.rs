@@ -9,6 +9,7 @@ mod assembly;
 mod calibration;
 mod clock;
 mod crypto;
+mod delivered;
 mod driver;
 mod engine;
 mod feed;
@@ -24,8 +25,9 @@ mod stats;
 mod unconfirmed;
 
 pub use crypto::Protection;
+pub use delivered::Delivered;
 pub use packet::ip_rate;
 pub use pair::{CallConfig, CallError, Delivery, Target, pair};
-pub use receiver::{Delivered, ReceiverHalf, receive};
+pub use receiver::{ReceiverHalf, receive};
 pub use sender::{Ask, Frame, FrameSource, SenderHalf, send};
 pub use stats::{Count, ReceiverReport, ReceiverStats, SenderReport, SenderStats, SentCounts};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::assembly::{MAX_PACKETS, REACH};
+use crate::delivered::Delivered;
 use crate::packet::Descriptor;
 use crate::partial_frame::{PartialFrame, Piece};
-use crate::receiver::Delivered;
 
 /// Messages that have begun to come, of [`MAX_PACKETS`] packets together.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use airlane_base::Time;
 use bytes::{Bytes, BytesMut};
 
+use crate::delivered::Delivered;
 use crate::packet::Descriptor;
-use crate::receiver::Delivered;
 
 /// A packet, as the network gave it.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use std::task::Poll;
 
 use airlane_base::Time;
 use airlane_runtime::{RuntimeHandle, UdpSocket};
-use bytes::Bytes;
 use str0m::Event;
 use str0m::media::KeyframeRequestKind;
 
 use crate::CallError;
 use crate::assembly::Assembly;
+use crate::delivered::Delivered;
 use crate::driver::Driver;
 use crate::engine::{Engine, MEDIA, ssrc};
 use crate::messages::Messages;
@@ -32,25 +32,6 @@ impl ReceiverHalf {
     pub fn stats(&self) -> ReceiverStats {
         self.stats.clone()
     }
-}
-
-/// A frame that a decoder can take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivered {
-    /// Its number, from 0: what is left out was never complete, or of no use.
-    pub number: u32,
-    /// Bytes that the source gave.
-    pub data: Bytes,
-    /// True if it stands alone.
-    pub key: bool,
-    /// Time of capture, as the sender says.
-    pub captured: Time,
-    /// Time at which its first packet came.
-    pub first_at: Time,
-    /// Time at which its last packet came.
-    pub last_at: Time,
-    /// Time at which it could be decoded: later than `last_at` if one before it was incomplete.
-    pub at: Time,
 }
 
 /// Receives, on a socket bound to the address that the pair was made for, until it is dropped.
