@@ -1,0 +1,201 @@
+//! Participant: its session, the tracks that it publishes, and the lines on which it receives.
+
+use airlane_base::{Rate, Time};
+use str0m::channel::ChannelId;
+use str0m::media::{MediaKind, Mid};
+use str0m::rtp::{RtpPacket, Ssrc};
+
+use super::messages::{ParticipantId, Person, ToClient};
+use super::slots::Slots;
+use crate::media::answerer::Answered;
+use crate::media::line::Line;
+use crate::media::session::{Session, Traffic};
+use crate::media::track::Track;
+use crate::names::RoomName;
+
+/// Messages of a client that are read between two ticks.
+const MAX_MESSAGES_PER_TICK: u32 = 50;
+
+/// Kind of participation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A page or a program that sends and receives, with a data channel.
+    Member,
+    /// A sender alone (WHIP).
+    Publisher,
+    /// A receiver alone (WHEP), which the others do not see.
+    Viewer,
+}
+
+/// State of a client's tracks, as the client says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TrackState {
+    pub(crate) has_audio: bool,
+    pub(crate) has_video: bool,
+    pub(crate) is_screen: bool,
+}
+
+/// Lines of one slot.
+#[derive(Debug, Default)]
+pub(crate) struct SlotLines {
+    pub(crate) audio: Option<Line>,
+    pub(crate) video: Option<Line>,
+}
+
+/// A participant.
+pub(crate) struct Participant {
+    pub(crate) id: ParticipantId,
+    pub(crate) room: RoomName,
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    /// Secret name under which it may be ended over HTTP.
+    pub(crate) resource: String,
+    /// Name of its session in STUN requests.
+    pub(crate) fragment: String,
+    pub(crate) session: Session,
+    pub(crate) tracks: Vec<Track>,
+    pub(crate) lines: Vec<SlotLines>,
+    pub(crate) slots: Slots<ParticipantId>,
+    pub(crate) channel: Option<ChannelId>,
+    pub(crate) track_state: TrackState,
+    /// Time of its offer, and of the last datagram that came.
+    pub(crate) joined: Time,
+    pub(crate) heard: Time,
+    pub(crate) is_connected: bool,
+    /// Bandwidth that the server's controller estimates towards it.
+    pub(crate) down_estimate: Option<Rate>,
+    /// Messages that were read since the last tick.
+    messages: u32,
+}
+
+/// What a participant joins as.
+pub(crate) struct Joining {
+    pub(crate) id: ParticipantId,
+    pub(crate) room: RoomName,
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) resource: String,
+}
+
+impl Participant {
+    pub(crate) fn new(now: Time, joining: Joining, answered: Answered) -> Self {
+        let Joining { id, room, name, role, resource } = joining;
+        let Answered { rtc, fragment, lines: media, .. } = answered;
+        let track = |line: &crate::media::offer::MediaLine| Track::of(&rtc, line.mid, line.kind);
+        let tracks: Vec<Track> =
+            if role == Role::Viewer { Vec::new() } else { media.iter().filter_map(track).collect() };
+        let receiving = |kind: MediaKind| {
+            let of_kind = media.iter().filter(move |line| line.kind == kind);
+            of_kind.filter_map(|line| Line::of(&rtc, line.mid, kind)).collect::<Vec<_>>()
+        };
+        let (mut audio, mut video) =
+            (receiving(MediaKind::Audio).into_iter(), receiving(MediaKind::Video).into_iter());
+        let mut lines = Vec::new();
+        loop {
+            match (audio.next(), video.next()) {
+                (None, None) => break,
+                (audio, video) => lines.push(SlotLines { audio, video }),
+            }
+        }
+        let has = |kind| tracks.iter().any(|track| track.kind == kind);
+        let track_state = TrackState {
+            has_audio: has(MediaKind::Audio),
+            has_video: has(MediaKind::Video),
+            is_screen: false,
+        };
+        Self {
+            id,
+            room,
+            name,
+            role,
+            resource,
+            fragment,
+            session: Session::new(rtc),
+            tracks,
+            slots: Slots::new(lines.len()),
+            lines,
+            channel: None,
+            track_state,
+            joined: now,
+            heard: now,
+            is_connected: false,
+            down_estimate: None,
+            messages: 0,
+        }
+    }
+
+    /// Track that a stream is of, by its media line where the stream is new.
+    pub(crate) fn track_of(&mut self, packet: &RtpPacket) -> Option<usize> {
+        let ssrc: Ssrc = packet.header.ssrc;
+        if let Some(track) = self.tracks.iter().position(|track| track.has_stream(ssrc)) {
+            return Some(track);
+        }
+        let mid = self.session.call(|rtc| {
+            let mut api = rtc.direct_api();
+            api.stream_rx(&ssrc).map(|stream| stream.mid())
+        })??;
+        self.tracks.iter().position(|track| track.mid == mid)
+    }
+
+    /// Slot and kind of the line of this name.
+    pub(crate) fn slot_of(&self, mid: Mid) -> Option<(usize, MediaKind)> {
+        self.lines.iter().enumerate().find_map(|(slot, lines)| {
+            let is = |line: &Option<Line>| line.as_ref().is_some_and(|line| line.mid == mid);
+            if is(&lines.video) {
+                return Some((slot, MediaKind::Video));
+            }
+            is(&lines.audio).then_some((slot, MediaKind::Audio))
+        })
+    }
+
+    /// The track of this kind.
+    pub(crate) fn track(&self, kind: MediaKind) -> Option<usize> {
+        self.tracks.iter().position(|track| track.kind == kind)
+    }
+
+    /// Sends a message on the data channel, if there is one and room for it.
+    pub(crate) fn tell(&mut self, message: &ToClient) {
+        let Some(channel) = self.channel else { return };
+        let text = message.text();
+        self.session.call(|rtc| {
+            if let Some(mut channel) = rtc.channel(channel) {
+                // What does not fit is lost: states are told again.
+                let _ = channel.write(false, &text);
+            }
+        });
+    }
+
+    /// True if another message of it may be read before the next tick.
+    pub(crate) fn admits_message(&mut self) -> bool {
+        self.messages += 1;
+        self.messages <= MAX_MESSAGES_PER_TICK
+    }
+
+    /// Forgets the messages of the last tick.
+    pub(crate) fn on_tick(&mut self) {
+        self.messages = 0;
+    }
+
+    /// True if others can receive it.
+    pub(crate) fn is_receivable(&self) -> bool {
+        self.is_connected && !self.tracks.is_empty()
+    }
+
+    /// The participant as the one with these slots sees it.
+    pub(crate) fn person(&self, at: Option<&SlotLines>) -> Person {
+        let mid = |line: Option<&Line>| line.map(|line| line.mid.to_string());
+        Person {
+            id: self.id,
+            name: self.name.clone(),
+            has_audio: self.track_state.has_audio,
+            has_video: self.track_state.has_video,
+            is_screen: self.track_state.is_screen,
+            audio_mid: mid(at.and_then(|at| at.audio.as_ref())),
+            video_mid: mid(at.and_then(|at| at.video.as_ref())),
+        }
+    }
+
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.session.traffic
+    }
+}

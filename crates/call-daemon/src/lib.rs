@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod addresses;
+mod clock;
+mod conference;
+mod driver;
+mod error;
+mod http;
+mod media;
+mod names;
+mod server;
+
+pub use conference::{
+    CallLimits, ConnectionQuality, FromClient, ParticipantId, Person, Role, ToClient,
+};
+pub use error::{CallError, Refusal};
+pub use names::{InvalidRoomName, RoomName};
+pub use server::{CallServer, CallServerConfig, Ready, VideoCodec};
