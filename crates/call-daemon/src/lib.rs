@@ -10,6 +10,7 @@ mod media;
 mod names;
 mod server;
 
+pub use airlane_certificate::CertificateFiles;
 pub use conference::{
     CallLimits, ConnectionQuality, FromClient, ParticipantId, Person, Role, ToClient,
 };
