@@ -1,7 +1,5 @@
 //! What follows from the events of a session.
 
-use std::sync::Arc;
-
 use airlane_base::{Rate, Time};
 use str0m::bwe::BweKind;
 use str0m::media::{KeyframeRequest, MediaKind};
@@ -11,9 +9,9 @@ use str0m::{Event, IceConnectionState};
 use super::messages::{FromClient, ParticipantId, ToClient};
 use super::participant::TrackState;
 use super::{Conference, Participant};
+use crate::clock::Clock;
 use crate::media::answerer::is_up;
-use crate::media::continuity::Numbers;
-use crate::media::line::Rewritten;
+use crate::media::line::Line;
 use crate::media::track::TrackPacket;
 use crate::names::RoomName;
 
@@ -89,7 +87,7 @@ impl Conference {
         let Some(publisher) = self.participants.get_mut(&id) else { return };
         let Some(track) = publisher.track_of(packet) else { return };
         let track = &mut publisher.tracks[track];
-        let Some(from) = track.packet(&mut publisher.session, packet) else { return };
+        let Some(from) = track.packet(now, &mut publisher.session, packet) else { return };
         let Some(room) = self.rooms.get_mut(&publisher.room) else { return };
         if from.kind == MediaKind::Audio
             && let Some(level) = packet.header.ext_vals.audio_level
@@ -107,25 +105,24 @@ impl Conference {
     }
 
     fn on_key_frame_request(&mut self, now: Time, id: ParticipantId, request: KeyframeRequest) {
-        let _ = now;
         let Some(participant) = self.participants.get(&id) else { return };
         let Some((slot, MediaKind::Video)) = participant.slot_of(request.mid) else { return };
+        let encoding = participant.lines[slot].video.as_ref().map_or(0, Line::encoding);
         if let Some(source) = participant.slots.sources().get(slot).copied().flatten() {
-            self.request_key_frame(source);
+            self.request_key_frame(now, source, encoding);
         }
     }
 
-    /// Asks a participant for a key frame of its video.
-    pub(super) fn request_key_frame(&mut self, source: ParticipantId) {
+    /// Asks a participant for a key frame of an encoding of its video.
+    pub(super) fn request_key_frame(&mut self, now: Time, source: ParticipantId, encoding: u8) {
         let Some(participant) = self.participants.get_mut(&source) else { return };
         let Some(track) = participant.track(MediaKind::Video) else { return };
-        participant.tracks[track].request_key_frame(&mut participant.session, 0);
+        participant.tracks[track].request_key_frame(now, &mut participant.session, encoding);
         self.ready.insert(source);
     }
 
     /// Gives the slots of a room to those who can be received.
     pub(super) fn assign_slots(&mut self, now: Time, name: &RoomName) {
-        let _ = now;
         let Some(room) = self.rooms.get_mut(name) else { return };
         let receivable: Vec<ParticipantId> = room
             .by_speech()
@@ -152,7 +149,7 @@ impl Conference {
         room.set_receivers(all.into_iter());
         room.has_news = true;
         for source in wanted {
-            self.request_key_frame(source);
+            self.request_key_frame(now, source, 0);
         }
     }
 }
@@ -161,20 +158,12 @@ impl Conference {
 fn forward(
     to: &mut Participant,
     slot: usize,
-    (clock, now): (crate::clock::Clock, Time),
+    at: (Clock, Time),
     from: &TrackPacket<'_>,
 ) {
     let Some(lines) = to.lines.get_mut(slot) else { return };
     let line = if from.kind == MediaKind::Audio { &mut lines.audio } else { &mut lines.video };
-    let Some(line) = line else { return };
-    if from.is_new_stream {
-        line.begin_source();
+    if let Some(line) = line {
+        line.forward(&mut to.session, at, from);
     }
-    let header = &from.packet.header;
-    let numbers = Numbers { sequence: *from.packet.seq_no, timestamp: header.timestamp };
-    let (marker, payload) = (header.marker, Arc::clone(&from.packet.payload));
-    let descriptor = header.ext_vals.user_values.get::<crate::media::extension::DescriptorBytes>();
-    let descriptor = descriptor.map(|bytes| bytes.0.as_slice());
-    let rewritten = Rewritten { numbers, marker, payload, descriptor };
-    line.write(&mut to.session, (clock, now), from, rewritten);
 }

@@ -12,6 +12,7 @@ mod events;
 mod messages;
 mod participant;
 mod room;
+mod shares;
 mod slots;
 mod ticks;
 

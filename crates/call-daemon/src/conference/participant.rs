@@ -1,11 +1,16 @@
 //! Participant: its session, the tracks that it publishes, and the lines on which it receives.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use airlane_base::{Rate, Time};
+use airlane_sfu::LayerTable;
+use str0m::bwe::Bitrate;
 use str0m::channel::ChannelId;
 use str0m::media::{MediaKind, Mid};
 use str0m::rtp::{RtpPacket, Ssrc};
 
 use super::messages::{ParticipantId, Person, ToClient};
+use super::shares::{Division, Video, divide};
 use super::slots::Slots;
 use crate::media::answerer::Answered;
 use crate::media::line::Line;
@@ -15,6 +20,15 @@ use crate::names::RoomName;
 
 /// Messages of a client that are read between two ticks.
 const MAX_MESSAGES_PER_TICK: u32 = 50;
+/// Share of the bytes of packets that is payload: the rest is headers, and packets that are sent again.
+const MEDIA_SHARE: f64 = 0.93;
+/// Bitrate of one participant's audio.
+const AUDIO_BPS: f64 = 40e3;
+/// Bitrate that is looked for relative to what there is to send, and at least.
+const AIM_MARGIN: f64 = 1.15;
+const MIN_AIM_BPS: f64 = 300e3;
+/// Share by which what is looked for must differ before the controller is told.
+const AIM_CHANGE: f64 = 0.05;
 
 /// Kind of participation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +78,8 @@ pub(crate) struct Participant {
     pub(crate) is_connected: bool,
     /// Bandwidth that the server's controller estimates towards it.
     pub(crate) down_estimate: Option<Rate>,
+    /// Bitrate that the downlink's controller looks for.
+    desired_bps: f64,
     /// Messages that were read since the last tick.
     messages: u32,
 }
@@ -120,6 +136,7 @@ impl Participant {
             heard: now,
             is_connected: false,
             down_estimate: None,
+            desired_bps: 0.0,
             messages: 0,
         }
     }
@@ -174,6 +191,54 @@ impl Participant {
     /// Forgets the messages of the last tick.
     pub(crate) fn on_tick(&mut self) {
         self.messages = 0;
+    }
+
+    /// Divides its downlink over the videos that it receives. Key frames that this takes, by source and encoding.
+    pub(crate) fn divide(
+        &mut self,
+        layers: &BTreeMap<ParticipantId, LayerTable>,
+        screens: &BTreeSet<ParticipantId>,
+        max_bps: u64,
+    ) -> Vec<(ParticipantId, u8)> {
+        let estimate = self.down_estimate.map_or(f64::INFINITY, Rate::as_f64);
+        let budget = estimate.min(max_bps as f64) * MEDIA_SHARE - self.audio_bps();
+        let mut places = Vec::new();
+        let mut videos = Vec::new();
+        for (slot, source) in self.slots.sources().iter().enumerate() {
+            let Some(source) = source else { continue };
+            let Some(line) = &self.lines[slot].video else { continue };
+            let Some(layers) = layers.get(source) else { continue };
+            places.push((slot, *source));
+            let is_first = screens.contains(source);
+            videos.push(Video { layers: layers.clone(), current: line.target(), is_first });
+        }
+        let division = divide(budget, &videos);
+        let mut wanted = Vec::new();
+        for ((slot, source), target) in places.into_iter().zip(&division.targets) {
+            let Some(line) = &mut self.lines[slot].video else { continue };
+            line.set_target(*target);
+            wanted.extend(line.wants_key_frame().map(|encoding| (source, encoding)));
+        }
+        self.aim(&division, max_bps);
+        wanted
+    }
+
+    /// Rate that audio takes of its downlink.
+    fn audio_bps(&self) -> f64 {
+        let sources = self.slots.sources().iter().zip(&self.lines);
+        let audible = sources.filter(|(source, lines)| source.is_some() && lines.audio.is_some());
+        audible.count() as f64 * AUDIO_BPS
+    }
+
+    /// Tells the downlink's controller what there would be to send, so that it looks for so much.
+    fn aim(&mut self, division: &Division, max_bps: u64) {
+        let desired = ((division.most + self.audio_bps()) * AIM_MARGIN / MEDIA_SHARE).min(max_bps as f64);
+        let desired = desired.max(MIN_AIM_BPS);
+        if (desired - self.desired_bps).abs() <= self.desired_bps * AIM_CHANGE {
+            return;
+        }
+        self.desired_bps = desired;
+        self.session.call(|rtc| rtc.bwe().set_bitrate(Bitrate::ZERO, Bitrate::from(desired)));
     }
 
     /// True if others can receive it.

@@ -1,6 +1,10 @@
 //! What is done for all rooms now and then.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use airlane_base::Time;
+use airlane_sfu::LayerTable;
+use str0m::media::MediaKind;
 
 use super::Conference;
 use super::messages::{ParticipantId, ToClient};
@@ -27,6 +31,7 @@ impl Conference {
         let names: Vec<RoomName> = self.rooms.keys().cloned().collect();
         for name in names {
             self.find_speaker(now, &name);
+            self.divide_downlinks(now, &name);
             self.tell_people(&name);
         }
     }
@@ -40,6 +45,34 @@ impl Conference {
         let members = room.members.clone();
         self.tell(&members, &ToClient::Speaker { id: Some(speaker) });
         self.assign_slots(now, name);
+    }
+
+    /// Chooses the layers that each member of a room gets, and asks for the key frames that this takes.
+    fn divide_downlinks(&mut self, now: Time, name: &RoomName) {
+        let Some(room) = self.rooms.get(name) else { return };
+        let members = room.members.clone();
+        let mut layers: BTreeMap<ParticipantId, LayerTable> = BTreeMap::new();
+        let mut wanted: BTreeSet<(ParticipantId, u8)> = BTreeSet::new();
+        let mut screens: BTreeSet<ParticipantId> = BTreeSet::new();
+        for id in &members {
+            let Some(source) = self.participants.get_mut(id) else { continue };
+            if source.track_state.is_screen {
+                screens.insert(*id);
+            }
+            let Some(track) = source.track(MediaKind::Video) else { continue };
+            let track = &mut source.tracks[track];
+            wanted.extend(track.wants_key_frame().map(|encoding| (*id, encoding)));
+            if let Some(table) = track.layers(now) {
+                layers.insert(*id, table);
+            }
+        }
+        for id in &members {
+            let Some(to) = self.participants.get_mut(id) else { continue };
+            wanted.extend(to.divide(&layers, &screens, self.limits.max_bitrate_bps));
+        }
+        for (source, encoding) in wanted {
+            self.request_key_frame(now, source, encoding);
+        }
     }
 
     /// Sends a message to participants.
