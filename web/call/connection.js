@@ -91,12 +91,19 @@ export class CallConnection extends EventTarget {
     const video = pc.addTransceiver(this.tracks.video ?? "video", { direction: "sendonly", ...layers });
     this.video = video.sender;
     if (this.codec) {
+      // Its layers fit this codec alone, and the order of the answer would decide among several.
+      const fitting = new Set([`video/${this.codec.toLowerCase()}`, "video/rtx"]);
       const known = RTCRtpSender.getCapabilities("video").codecs;
-      video.setCodecPreferences(inOrder(known, [this.codec, ...this.settings.codecs]));
+      video.setCodecPreferences(known.filter((of) => fitting.has(of.mimeType.toLowerCase())));
     }
+    const wanted = new Set([...this.settings.codecs, "H264", "rtx"].map((codec) => `video/${codec.toLowerCase()}`));
+    const capabilities = RTCRtpReceiver.getCapabilities("video")?.codecs ?? [];
+    const receivable = capabilities.filter((codec) => wanted.has(codec.mimeType.toLowerCase()));
     for (let i = 1; i < this.settings.max_participants; i += 1) {
       pc.addTransceiver("audio", { direction: "recvonly" });
-      pc.addTransceiver("video", { direction: "recvonly" });
+      const receiving = pc.addTransceiver("video", { direction: "recvonly" });
+      // All codecs on all lines would make an offer of hundreds of kilobytes.
+      if (receivable.length > 0) receiving.setCodecPreferences(receivable);
     }
     this.channel = pc.createDataChannel("airlane");
     this.channel.onmessage = ({ data }) => this.pc === pc && this.#onMessage(JSON.parse(data));

@@ -6,7 +6,7 @@ use str0m::media::{MediaKind, Mid};
 use crate::error::Refusal;
 
 /// Bytes of an offer.
-pub(crate) const MAX_OFFER_BYTES: usize = 64 << 10;
+pub(crate) const MAX_OFFER_BYTES: usize = 256 << 10;
 /// Media lines of an offer.
 const MAX_MEDIA: usize = 128;
 /// Streams that an offer may name by their SSRC, and bytes of a line: each stream takes memory.
@@ -98,7 +98,7 @@ mod tests {
         let read = Offer::read(&offer(&candidate.repeat(1000))).unwrap();
         assert!(!read.sdp.to_sdp_string().contains("candidate"));
         assert_eq!(read.lines, [MediaLine { kind: MediaKind::Audio, mid: "0".into() }]);
-        let many = offer(&candidate.repeat(2000));
+        let many = offer(&candidate.repeat(10_000));
         assert_eq!(Offer::read(&many).unwrap_err(), Refusal::BodySize(MAX_OFFER_BYTES));
     }
 
