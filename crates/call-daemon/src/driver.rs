@@ -67,9 +67,10 @@ impl Driver {
     pub(crate) async fn run(mut self) {
         loop {
             self.drive();
-            let mut input = self.wait().await;
             // What has come meanwhile is taken at once.
-            for _ in 0..MAX_BATCH {
+            for taken in 0..MAX_BATCH {
+                let input =
+                    if taken == 0 { self.wait().await } else { self.poll_input(true).await };
                 match input {
                     Input::Received(Ok(received)) => self.receive(&received),
                     // Such as an ICMP message about a peer that is gone.
@@ -83,7 +84,6 @@ impl Driver {
                     Input::Command(None) => return self.close(),
                     Input::Time => break,
                 }
-                input = self.poll_input(true).await;
             }
         }
     }
