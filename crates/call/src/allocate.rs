@@ -22,8 +22,9 @@ pub enum AllocatorKind {
     /// layer of all in turn. From then on, once a second, videos are raised one layer at a time, each time the one that
     /// lacks most, and after raises that did not hold the next ones wait longer.
     LiveKit,
-    /// In the manner of mediasoup's transports: by priority and in rounds, each video one layer a round, once a second.
-    /// A video that was lowered gets no higher spatial layer for 10 s.
+    /// In the manner of mediasoup's transports: once a second, or when the budget jumps, in rounds by priority: in the
+    /// first each video gets a layer, in later ones as many as its priority. A video that was lowered gets no higher
+    /// spatial layer for 10 s.
     Mediasoup,
 }
 
@@ -61,8 +62,10 @@ const MIN_BACKOFF: Duration = Duration::from_secs(5);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// Interval of the rounds of mediasoup's manner.
 const ROUND_INTERVAL: Duration = Duration::from_secs(1);
-/// Share of the last budget under which a round does not wait.
-const URGENT_SHARE: f64 = 0.75;
+/// Shares of the last budget below and above which rounds do not wait.
+const URGENT_SHARES: (f64, f64) = (0.75, 1.5);
+/// Share of the budget that mediasoup gives away while under 2 % are lost.
+const LOSSLESS_SHARE: f64 = 1.08;
 /// Time for which a video that was lowered gets no higher spatial layer, in mediasoup's manner.
 const CAUTION: Duration = Duration::from_secs(10);
 
@@ -224,23 +227,25 @@ impl Allocator {
         has_changed: bool,
         ladders: &[Ladder<'_>],
     ) -> Vec<usize> {
-        let is_due = self
-            .round
-            .is_none_or(|(at, last)| now - at >= ROUND_INTERVAL || budget < URGENT_SHARE * last);
+        let (fall, rise) = URGENT_SHARES;
+        let is_due = self.round.is_none_or(|(at, last)| {
+            now - at >= ROUND_INTERVAL || budget < fall * last || budget > rise * last
+        });
         if !is_due && !has_changed {
             return ladders.iter().map(|ladder| ladder.before.level).collect();
         }
         self.round = Some((now, budget));
         let mut levels = vec![0; ladders.len()];
         let mut left = budget;
+        let mut is_first = true;
         loop {
             let mut is_raised = false;
             for i in by_tier(ladders) {
                 // A screen has the priority 2, a camera 1.
-                let steps = if ladders[i].is_screen() { 2 } else { 1 };
+                let steps = if ladders[i].is_screen() && !is_first { 2 } else { 1 };
                 for _ in 0..steps {
                     if let Some(more) = ladders[i].raise(levels[i])
-                        && more <= left
+                        && more <= LOSSLESS_SHARE * left
                         && is_allowed(now, &ladders[i], levels[i] + 1)
                     {
                         levels[i] += 1;
@@ -252,6 +257,7 @@ impl Allocator {
             if !is_raised {
                 return levels;
             }
+            is_first = false;
         }
     }
 }

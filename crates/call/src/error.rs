@@ -11,6 +11,9 @@ pub enum CallError {
     /// The connection failed.
     #[error("the connection failed: {0}")]
     Quic(#[from] QuicError),
+    /// The media transport failed.
+    #[error("the media transport failed: {0}")]
+    Media(String),
     /// The peer's bytes are no messages of a call.
     #[error("the peer's bytes: {0}")]
     Wire(#[from] WireError),

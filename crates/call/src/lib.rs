@@ -7,6 +7,7 @@ mod encoder;
 mod error;
 mod last_n;
 mod layers;
+mod media_transport;
 mod meter;
 mod optimiser;
 mod participant;
@@ -25,6 +26,9 @@ pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
 pub use layers::{InvalidLayers, LayerSelection, LayerTable, MAX_SPATIAL_LAYERS};
+pub use media_transport::{
+    ArrivedMessages, EndOf, Media, MediaCounts, MediaOf, MediaTransport, OutgoingVideo,
+};
 pub use optimiser::{Optimise, Optimiser};
 pub use participant::{
     ChannelView, Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote,
@@ -33,6 +37,7 @@ pub use participant::{
 pub use playout::Playout;
 pub use queue::{Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
+pub use sender::OutgoingMessage;
 pub use server::{
     CapacityOf, CapacitySource, ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT,
     ServerConfig, ServerNote, Thinning, serve, server_transport,

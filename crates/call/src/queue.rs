@@ -156,6 +156,11 @@ impl FrameQueue {
         }
     }
 
+    /// True if frames of video wait.
+    pub fn has_video(&self) -> bool {
+        !(self.screens.is_empty() && self.cameras.is_empty())
+    }
+
     /// Tracks of which a key frame is to be asked for, each once.
     pub fn take_wanted(&mut self) -> Vec<(ParticipantId, Track)> {
         std::mem::take(&mut self.wanted).into_iter().collect()

@@ -1,6 +1,7 @@
 //! Sending of frames: a queue, and two tasks that put each frame on a stream of its own.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use airlane_base::Time;
 use airlane_quic::{Connection, QuicError};
@@ -27,6 +28,15 @@ pub(crate) const UNSENT_BYTES: u64 = 8 << 10;
 /// Makes the header of a frame when it leaves, so that what it says of the call is new.
 pub(crate) type EncodeHeader = dyn Fn(&MediaHeader) -> Bytes + Send + Sync;
 
+/// Message with a frame of video.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingMessage {
+    /// Header and payload of the frame.
+    pub bytes: Bytes,
+    /// True for a key frame.
+    pub is_key: bool,
+}
+
 /// Frames of one connection on their way out.
 pub(crate) struct FrameSender {
     queue: Mutex<FrameQueue>,
@@ -36,6 +46,8 @@ pub(crate) struct FrameSender {
     padding: Mutex<u64>,
     pads: Notify,
     encode: Box<EncodeHeader>,
+    /// Task of a media transport that waits for video.
+    waiting: Mutex<Option<Waker>>,
 }
 
 impl FrameSender {
@@ -48,6 +60,7 @@ impl FrameSender {
             padding: Mutex::default(),
             pads: Notify::new(),
             encode,
+            waiting: Mutex::default(),
         })
     }
 
@@ -55,6 +68,13 @@ impl FrameSender {
         let notify = if frame.header.track == Track::Audio { &self.audio } else { &self.video };
         self.queue.lock().push(now, frame);
         notify.notify_one();
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = self.waiting.lock().take() {
+            waker.wake();
+        }
     }
 
     /// Sends so many bytes that mean nothing, as far as there is room.
@@ -62,8 +82,30 @@ impl FrameSender {
         if bytes > 0 {
             let mut padding = self.padding.lock();
             *padding = (*padding + bytes).min(MAX_PADDING_BYTES);
+            drop(padding);
             self.pads.notify_one();
+            self.wake();
         }
+    }
+
+    /// True if video or padding waits.
+    pub(crate) fn has_video(&self) -> bool {
+        self.queue.lock().has_video() || *self.padding.lock() > 0
+    }
+
+    /// Ready if video or padding waits; else the task is woken once it does.
+    pub(crate) fn poll_video(&self, cx: &mut Context<'_>) -> Poll<()> {
+        *self.waiting.lock() = Some(cx.waker().clone());
+        if self.has_video() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Takes the next frame of video, or padding where none waits, as a message.
+    pub(crate) fn take_message(&self, now: Time) -> Option<OutgoingMessage> {
+        let video = self.queue.lock().pop_video(now);
+        let frame = video.or_else(|| self.take_padding())?;
+        let header = (self.encode)(&frame.header);
+        let bytes = [header, frame.payload].concat().into();
+        Some(OutgoingMessage { bytes, is_key: frame.header.is_key })
     }
 
     /// Takes padding to send: none while media waits.
@@ -94,8 +136,13 @@ impl FrameSender {
         self.queue.lock().forget(source);
     }
 
-    /// Sends frames until the connection is lost.
-    pub(crate) async fn run(&self, connection: &Connection, clock: &RuntimeHandle) -> QuicError {
+    /// Sends frames until the connection is lost; those of video only if it `carries_video`.
+    pub(crate) async fn run(
+        &self,
+        connection: &Connection,
+        clock: &RuntimeHandle,
+        carries_video: bool,
+    ) -> QuicError {
         let audio = async {
             loop {
                 let Some(frame) = self.queue.lock().pop_audio() else {
@@ -108,6 +155,9 @@ impl FrameSender {
             }
         };
         let video = async {
+            if !carries_video {
+                return std::future::pending().await;
+            }
             loop {
                 let Some(frame) = self.queue.lock().pop_video(clock.now()) else {
                     self.video.notified().await;
@@ -119,6 +169,9 @@ impl FrameSender {
             }
         };
         let padding = async {
+            if !carries_video {
+                return std::future::pending().await;
+            }
             loop {
                 let Some(frame) = self.take_padding() else {
                     self.pads.notified().await;

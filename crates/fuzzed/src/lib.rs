@@ -30,6 +30,7 @@ mod popularity;
 mod radiotap;
 mod reports;
 mod request;
+mod rtp;
 mod scenario;
 mod segment;
 mod session;
@@ -61,6 +62,7 @@ pub use popularity::popularity;
 pub use radiotap::radiotap;
 pub use reports::reports;
 pub use request::request;
+pub use rtp::rtp;
 pub use scenario::scenario;
 pub use segment::segment;
 pub use session::session;
@@ -114,6 +116,7 @@ pub const TARGETS: &[Target] = &[
     target!(radiotap),
     target!(reports),
     target!(request),
+    target!(rtp),
     target!(scenario),
     target!(segment),
     target!(session),

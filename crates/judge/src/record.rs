@@ -84,26 +84,35 @@ impl RecordRequest {
         }
     }
 
-    /// Writes the claims of a summary whose runs all finished. `data` says what they were measured
-    /// on.
+    /// Writes the claims of a summary that `is_finished` says of, by id, that all their runs are. `data` says what they
+    /// were measured on.
     ///
     /// # Errors
     /// If the file cannot be read or written.
-    pub fn write(&self, summary: &Summary, data: &[String]) -> Result<(), InputError> {
+    pub fn write(
+        &self,
+        summary: &Summary,
+        data: &[String],
+        is_finished: &dyn Fn(&str) -> bool,
+    ) -> Result<(), InputError> {
+        let finished = || summary.claims.iter().filter(|claim| is_finished(&claim.id));
+        if finished().next().is_none() {
+            return Ok(());
+        }
         let mut record = read(&self.file)?;
-        for entry in &summary.claims {
+        for entry in finished() {
             let before = record.claims.iter().position(|claim| id_of(claim) == entry.id);
             let before = before.map(|at| record.claims.remove(at));
             record.claims.push(self.claim(entry, before, summary, data)?);
         }
         record.claims.sort_by(|a, b| id_of(a).cmp(id_of(b)));
-        let is_replaced = |row: &Value| {
-            let experiment = row["experiment"].as_str().unwrap_or_default();
+        let is_measured = |experiment: &str| {
             let id = experiment.split('/').next().unwrap_or_default();
-            summary.claims.iter().any(|claim| claim.id == id)
+            finished().any(|claim| claim.id == id)
         };
-        record.rows.retain(|row| !is_replaced(row));
-        let statistics = summary.rows.iter().filter(|row| row.case == "all");
+        record.rows.retain(|row| !is_measured(row["experiment"].as_str().unwrap_or_default()));
+        let statistics =
+            summary.rows.iter().filter(|row| row.case == "all" && is_measured(&row.experiment));
         record.rows.extend(statistics.map(|row| json!(row)));
         record.judgement = json!(self.judgement(&record));
         let text = serde_json::to_string_pretty(&record).expect("numbers and texts") + "\n";

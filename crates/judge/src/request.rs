@@ -48,7 +48,9 @@ pub struct ReproduceRequest<'a> {
     pub only: Vec<String>,
     /// Forget what earlier starts in the same folder finished.
     pub fresh: bool,
-    /// Record of the verdicts to write beside, if any.
+    /// Journal of another build, whose runs count once one of each scheme was repeated with the same result.
+    pub adopt: Option<PathBuf>,
+    /// Record of the verdicts to write beside, if any. After a stop it gets those of the claims that finished.
     pub record: Option<RecordRequest>,
 }
 

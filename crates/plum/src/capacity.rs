@@ -31,6 +31,9 @@ pub struct CapacityConfig {
     pub min_queued: Duration,
     /// Delay above the least round trip from which on packets count as queued.
     pub min_queueing: Duration,
+    /// Time for which packets must have queued before deliveries count: as long as news of a delivery takes, so that
+    /// none from before the queue is counted in it.
+    pub min_queue_age: Duration,
     /// Time without a queue after which the capacity of a constrained client is taken to have grown.
     pub growth_delay: Duration,
     /// Share by which it grows per second from then on, until packets queue again.
@@ -46,6 +49,7 @@ impl Default for CapacityConfig {
             change: 0.2,
             min_queued: Duration::from_millis(400),
             min_queueing: Duration::from_millis(4),
+            min_queue_age: Duration::ZERO,
             growth_delay: Duration::from_secs(3),
             growth_per_s: 0.02,
         }
@@ -90,6 +94,8 @@ pub struct CapacityEstimate {
 pub struct CapacityEstimator {
     config: CapacityConfig,
     last: Option<(Time, ChannelSample)>,
+    /// Time since which packets queue; `None` while none do.
+    queued_since: Option<Time>,
     /// Times with a queue: when each ended, how long it took, bytes of both directions.
     queued: VecDeque<(Time, Duration, u64)>,
     queued_time: Duration,
@@ -103,6 +109,7 @@ impl CapacityEstimator {
         Self {
             config,
             last: None,
+            queued_since: None,
             queued: VecDeque::new(),
             queued_time: Duration::ZERO,
             queued_bytes: 0,
@@ -125,10 +132,13 @@ impl CapacityEstimator {
     }
 
     fn on_delivered(&mut self, now: Time, sample: &ChannelSample) {
+        let since = self.queued_since;
+        self.queued_since =
+            (sample.queueing >= self.config.min_queueing).then(|| since.unwrap_or(now));
         let Some((before, last)) = self.last else { return };
         let time = now.since(before);
-        let min_queueing = self.config.min_queueing;
-        if last.queueing >= min_queueing && sample.queueing >= min_queueing && !time.is_zero() {
+        let is_old = |since: Time| before.since(since) >= self.config.min_queue_age;
+        if since.is_some_and(is_old) && self.queued_since.is_some() && !time.is_zero() {
             let bytes = |of: fn(&ChannelSample) -> u64| of(sample).saturating_sub(of(&last));
             let bytes = bytes(|s| s.up_bytes).saturating_add(bytes(|s| s.down_bytes));
             self.queued.push_back((now, time, bytes));

@@ -76,7 +76,7 @@ impl BitWriter {
         }
     }
 
-    /// What was written, with zeros up to a whole byte.
+    /// Bytes that were written, the last one filled up with zeros.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.bytes
     }

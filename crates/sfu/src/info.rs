@@ -45,6 +45,13 @@ pub(crate) struct Av1Structure {
     pub(crate) targets: Vec<DecodeTarget>,
 }
 
+impl Av1Structure {
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let targets = self.targets.capacity() * size_of::<DecodeTarget>();
+        size_of::<Self>() + targets + self.structure.heap_bytes()
+    }
+}
+
 /// The frame of an AV1 packet, with the structure that describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Av1Frame {

@@ -14,6 +14,8 @@
 //! |     NPDS (if negotiated)      |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
+//!
+//! R is reserved. No other implementation was at hand to check the places of R and D against.
 
 use crate::bits::{BitReader, BitWriter};
 use crate::error::DescriptorError;

@@ -106,6 +106,15 @@ impl Source {
         place.map(|place| place as u8)
     }
 
+    /// Bytes that the source holds.
+    pub fn state_bytes(&self) -> usize {
+        let kept = |sequence: &CodedSequence| {
+            let structures = [&sequence.current, &sequence.previous].into_iter().flatten();
+            structures.map(|kept| kept.structure.heap_bytes()).sum::<usize>()
+        };
+        size_of::<Self>() + self.sequences.iter().map(kept).sum::<usize>()
+    }
+
     /// Layers whose receivers get a packet, by their places.
     fn receivers(&self, info: &PacketInfo) -> u16 {
         let is_part = |layer: &LayerIndex| match self.config.is_simulcast() {

@@ -157,6 +157,7 @@ fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
         quick: true,
         only: vec![],
         fresh: false,
+        adopt: None,
         record: None,
     };
     reproduce_sets(&[set], &request).unwrap();

@@ -1,65 +1,24 @@
 //! Frames from packets, in the order in which a decoder takes them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use airlane_base::Time;
-use bytes::{Bytes, BytesMut};
 
+use crate::delivered::Delivered;
 use crate::packet::Descriptor;
-use crate::receiver::Delivered;
+use crate::partial_frame::{PartialFrame, Piece};
 
 /// Packets that are held at most, as libwebrtc's packet buffer does. If more are needed, all of
 /// them are dropped, and a key frame is.
-const MAX_PACKETS: usize = 2_048;
+pub(crate) const MAX_PACKETS: usize = 2_048;
 
 /// Distance behind the newest packet within which str0m still asks for a missing one (`MAX_MISORDER`).
-const REACH: u64 = 100;
-
-/// A packet, as the network gave it.
-#[derive(Debug)]
-pub(crate) struct Piece {
-    /// The number of the packet, extended.
-    pub(crate) sequence: u64,
-    /// True if it ends its frame.
-    pub(crate) last: bool,
-    /// Descriptor and piece.
-    pub(crate) payload: Arc<[u8]>,
-    /// Time at which it came.
-    pub(crate) at: Time,
-}
-
-/// A frame of which something has come.
-#[derive(Debug)]
-struct Partial {
-    key: bool,
-    captured: Time,
-    first: Option<u64>,
-    last: Option<u64>,
-    pieces: BTreeMap<u64, Bytes>,
-    first_at: Time,
-    last_at: Time,
-}
-
-impl Partial {
-    /// True if all of it is there. Packets of another frame would lie outside its ends.
-    fn complete(&self) -> bool {
-        match (self.first, self.last) {
-            (Some(first), Some(last)) => {
-                let count = self.pieces.len() as u64;
-                let inside = self.pieces.first_key_value().is_some_and(|(s, _)| *s == first)
-                    && self.pieces.last_key_value().is_some_and(|(s, _)| *s == last);
-                inside && last.checked_sub(first).is_some_and(|n| n + 1 == count)
-            }
-            _ => false,
-        }
-    }
-}
+pub(crate) const REACH: u64 = 100;
 
 /// Packets and frames that a receiver holds.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
-    frames: BTreeMap<u32, Partial>,
+    frames: BTreeMap<u32, PartialFrame>,
     /// Packets in `frames`.
     packets: usize,
     /// The frame that a decoder takes next; `None`: whichever is a key frame.
@@ -97,29 +56,13 @@ impl Assembly {
             self.packets = 0;
             self.next = None;
         }
-        let frame = self.frames.entry(descriptor.number).or_insert_with(|| Partial {
-            key: descriptor.key,
-            captured: Time::ZERO,
-            first: None,
-            last: None,
-            pieces: BTreeMap::new(),
-            first_at: piece.at,
-            last_at: piece.at,
-        });
-        if frame.pieces.contains_key(&piece.sequence) {
+        let frame = self.frames.entry(descriptor.number);
+        let frame = frame.or_insert_with(|| PartialFrame::new(descriptor.key, piece.at));
+        if !frame.push(piece, &descriptor, data) {
             return None;
         }
-        frame.pieces.insert(piece.sequence, Bytes::copy_from_slice(data));
-        frame.last_at = frame.last_at.max(piece.at);
         self.packets += 1;
-        if let Some(captured) = descriptor.captured {
-            frame.first = Some(piece.sequence);
-            frame.captured = captured;
-        }
-        if piece.last {
-            frame.last = Some(piece.sequence);
-        }
-        Some(frame.key)
+        Some(frame.is_key())
     }
 
     /// Keeps track of what is missing.
@@ -157,34 +100,22 @@ impl Assembly {
 
     /// The next frame that can be decoded at `now`: the one after the last, or a later key frame.
     pub(crate) fn pop(&mut self, now: Time) -> Option<Delivered> {
-        let in_turn = self.next.filter(|n| self.frames.get(n).is_some_and(Partial::complete));
+        let in_turn =
+            self.next.filter(|n| self.frames.get(n).is_some_and(PartialFrame::is_complete));
         let number = in_turn.or_else(|| {
-            let mut ready = self.frames.iter().filter(|(_, f)| f.key && f.complete());
+            let mut ready = self.frames.iter().filter(|(_, f)| f.is_key() && f.is_complete());
             ready.next().map(|(n, _)| *n)
         })?;
         let frame = self.frames.remove(&number)?;
-        self.packets -= frame.pieces.len();
+        self.packets -= frame.packets();
         self.next = Some(number.wrapping_add(1));
         while let Some(older) = self.frames.first_entry().filter(|f| *f.key() < number) {
-            self.packets -= older.remove().pieces.len();
+            self.packets -= older.remove().packets();
         }
-        if let Some(last) = frame.last {
+        if let Some(last) = frame.last() {
             self.advance(last.max(self.edge.unwrap_or(0)), now);
         }
-        let bytes = frame.pieces.values().map(Bytes::len).sum();
-        let mut data = BytesMut::with_capacity(bytes);
-        for piece in frame.pieces.values() {
-            data.extend_from_slice(piece);
-        }
-        Some(Delivered {
-            number,
-            data: data.freeze(),
-            key: frame.key,
-            captured: frame.captured,
-            first_at: frame.first_at,
-            last_at: frame.last_at,
-            at: now,
-        })
+        Some(frame.deliver(number, now))
     }
 }
 

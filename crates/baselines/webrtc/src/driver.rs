@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use airlane_base::{Dscp, Ecn, Time};
@@ -76,22 +76,28 @@ impl Driver {
         }
     }
 
-    /// Waits for a datagram, which str0m gets, but not beyond `until`.
-    pub(crate) async fn wait(&mut self, until: Time) -> Result<(), CallError> {
+    /// Waits for a datagram, which str0m gets, but not beyond `until` or `wake`. Its UDP payload, if one came.
+    pub(crate) async fn wait(
+        &mut self,
+        until: Time,
+        mut wake: impl FnMut(&mut Context<'_>) -> Poll<()>,
+    ) -> Result<Option<u64>, CallError> {
         self.timer.reset(until);
         let (socket, timer) = (&self.socket, &mut self.timer);
         let received: Option<Received> = poll_fn(|cx| {
             if let Poll::Ready(received) = socket.poll_recv(cx) {
                 return Poll::Ready(received.map(Some));
             }
-            timer.poll(cx).map(|()| Ok(None))
+            if timer.poll(cx).is_ready() || wake(cx).is_ready() {
+                return Poll::Ready(Ok(None));
+            }
+            Poll::Pending
         })
         .await?;
-        if let Some(received) = received {
-            let to = SocketAddr::new(received.dst_ip, self.socket.local_addr().port());
-            self.engine.take_in(received.at, received.src, to, &received.payload);
-        }
-        Ok(())
+        let Some(received) = received else { return Ok(None) };
+        let to = SocketAddr::new(received.dst_ip, self.socket.local_addr().port());
+        self.engine.take_in(received.at, received.src, to, &received.payload);
+        Ok(Some(received.payload.len() as u64))
     }
 }
 

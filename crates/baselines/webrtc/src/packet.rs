@@ -4,7 +4,7 @@
 //! number, in network byte order; the first packet of a frame adds the time of capture, 8 bytes.
 //! RTP's marker is on the last packet, as for every kind of video.
 
-use airlane_base::Time;
+use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 
 /// The payload type; it says VP8, which tells str0m that it carries video.
 pub(crate) const VP8: u8 = 96;
@@ -12,6 +12,17 @@ pub(crate) const VP8: u8 = 96;
 /// Bytes of a payload at most, descriptor included. With the header of RTP and its extensions (12 +
 /// 16), the tag (16) and what a repetition adds (2), UDP payloads are 1196 bytes at most.
 pub(crate) const PAYLOAD_BYTES: usize = 1_150;
+
+/// Bytes of the tag that authenticates an RTP packet (RFC 7714).
+pub(crate) const TAG_BYTES: usize = 16;
+
+/// IP bytes of a full packet: its payload, RTP's header and extensions, the tag, UDP and IP.
+const IP_BYTES: usize = PAYLOAD_BYTES + 12 + 16 + TAG_BYTES + IP_UDP_HEADER_BYTES as usize;
+
+/// Rate of IP packets that carry `payload`, a rate of RTP payloads, in full packets.
+pub fn ip_rate(payload: Rate) -> Rate {
+    payload.scale(IP_BYTES as f64 / PAYLOAD_BYTES as f64)
+}
 
 const FIRST: u8 = 1;
 const KEY: u8 = 2;

@@ -29,6 +29,20 @@ pub struct CallConfig {
     pub pace: Option<f64>,
     /// Protection of packets.
     pub protection: Protection,
+    /// Frames that the receiver hands on.
+    pub delivery: Delivery,
+    /// True if the sender counts what came to the receiver, which costs a copy of each packet.
+    pub counts_delivered: bool,
+}
+
+/// Frames that a receiver hands on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// Those that a decoder can take, in its order; a key frame is asked for where only that helps.
+    #[default]
+    Decodable,
+    /// Each once it is whole: they are messages that do not build on each other, and no key frame is asked for.
+    Whole,
 }
 
 impl CallConfig {
@@ -40,6 +54,8 @@ impl CallConfig {
             target: Target::default(),
             pace: Some(1.5),
             protection: Protection::default(),
+            delivery: Delivery::default(),
+            counts_delivered: false,
         }
     }
 }
@@ -96,7 +112,10 @@ pub fn pair(
     let clock = Clock::new();
     let builder = || builder(config.protection, seed);
     let start = Bitrate::bps(config.start.bps());
-    let sending = builder().enable_bwe(Some(start)).set_stats_interval(Some(READ_INTERVAL));
+    let sending = builder()
+        .enable_bwe(Some(start))
+        .set_stats_interval(Some(READ_INTERVAL))
+        .enable_raw_packets(config.counts_delivered);
     let mut from = end(sending, clock, now, seed.split("sender"));
     let mut to = end(builder(), clock, now, seed.split("receiver"));
     connect(&mut from, &mut to, now, (sender, receiver))?;
@@ -106,7 +125,9 @@ pub fn pair(
     from.call(|rtc| rtc.bwe().set_bitrate(Bitrate::ZERO, desired));
     let stats = SenderStats::new(now, config.start);
     let sender = SenderHalf { engine: from, config: *config, stats };
-    Ok((sender, ReceiverHalf { engine: to, stats: ReceiverStats::default() }))
+    let receiver =
+        ReceiverHalf { engine: to, delivery: config.delivery, stats: ReceiverStats::default() };
+    Ok((sender, receiver))
 }
 
 /// Settings that both ends have in common.

@@ -1,22 +1,26 @@
 //! The sending role.
 
+use std::collections::VecDeque;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_runtime::{RuntimeHandle, UdpSocket};
 use bytes::Bytes;
 use str0m::Event;
-use str0m::bwe::BweKind;
-use str0m::rtp::RtpWrite;
+use str0m::bwe::{Bitrate, BweKind};
+use str0m::rtp::rtcp::Rtcp;
+use str0m::rtp::{RawPacket, RtpWrite};
 
 use crate::CallError;
 use crate::driver::Driver;
 use crate::engine::{Engine, ssrc};
 use crate::feed::Feed;
-use crate::packet::{VP8, payloads};
+use crate::packet::{TAG_BYTES, VP8, payloads};
 use crate::pair::{CallConfig, Target};
 use crate::path::Path;
 use crate::stats::SenderStats;
+use crate::unconfirmed::Unconfirmed;
 
 /// A key frame is not made within so long of the last one, whoever asks for it (libwebrtc,
 /// `kMinKeyFrameRequestIntervalMs`).
@@ -70,6 +74,14 @@ pub trait FrameSource: Send {
     fn next_at(&self) -> Option<Time>;
     /// The frame that is there now; `None` if the encoder drops it.
     fn frame(&mut self, ask: &Ask) -> Option<Frame>;
+    /// Ready once [`Self::next_at`] is earlier than it said; asked for while no frame is due.
+    fn poll_earlier(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+    /// Limit of the rate that is probed for, if it is below [`CallConfig::desired`].
+    fn max_rate(&self) -> Option<Rate> {
+        None
+    }
 }
 
 /// Sends what `source` gives, from a socket bound to the address that the pair was made for. Ends
@@ -96,6 +108,10 @@ pub async fn send(
         last_key: None,
         feed: Feed::new(),
         path: Path::new(runtime.now()),
+        desired: config.desired,
+        unsent: VecDeque::new(),
+        unconfirmed: Unconfirmed::default(),
+        start: runtime.now(),
     };
     sending.run(source).await
 }
@@ -113,6 +129,13 @@ struct Sending {
     last_key: Option<Time>,
     feed: Feed<RtpWrite>,
     path: Path,
+    /// Rate that is probed for.
+    desired: Rate,
+    /// Payload of each packet that has not left, in their order.
+    unsent: VecDeque<u64>,
+    unconfirmed: Unconfirmed,
+    /// Time of the start, which is as good as any other for times that feedback counts from.
+    start: Time,
 }
 
 impl Sending {
@@ -137,6 +160,7 @@ impl Sending {
         self.driver.engine().time_out(now)?;
         let mut end = None;
         loop {
+            self.limit(source.max_rate());
             let due = self.feed();
             let next = self.settle().await?.min(due.unwrap_or(Time::FAR_FUTURE));
             let now = self.driver.now();
@@ -151,14 +175,35 @@ impl Sending {
             if end.is_some_and(|end| end <= now) {
                 return Ok(());
             }
-            self.driver.wait(next.min(until)).await?;
+            let wake = |cx: &mut Context<'_>| source.poll_earlier(cx);
+            if let Some(bytes) = self.driver.wait(next.min(until), wake).await? {
+                self.stats.change(|s| s.received.add(bytes));
+            }
+        }
+    }
+
+    /// Probes for no more than `max_rate` from now on.
+    fn limit(&mut self, max_rate: Option<Rate>) {
+        let desired = max_rate.map_or(self.config.desired, |max| max.min(self.config.desired));
+        if desired != self.desired {
+            self.desired = desired;
+            let desired = Bitrate::bps(desired.bps());
+            self.driver.engine().call(|rtc| rtc.bwe().set_bitrate(Bitrate::ZERO, desired));
         }
     }
 
     async fn settle(&mut self) -> Result<Time, CallError> {
-        let stats = &self.stats;
-        let sent = |datagram: &[u8]| stats.change(|s| s.sent.add(datagram));
-        let next = self.driver.settle(sent).await?;
+        let Self { stats, unsent, driver, .. } = self;
+        let sent = |datagram: &[u8]| {
+            stats.change(|s| {
+                let before = s.sent.media.packets;
+                s.sent.add(datagram);
+                if s.sent.media.packets > before {
+                    s.pending_bytes -= unsent.pop_front().unwrap_or(0);
+                }
+            });
+        };
+        let next = driver.settle(sent).await?;
         while let Some(event) = self.driver.next_event() {
             self.on_event(&event);
         }
@@ -182,9 +227,31 @@ impl Sending {
                     self.aim(estimate.as_f64());
                 }
             }
+            Event::RawPacket(packet) => self.on_packet(packet),
             Event::KeyframeRequest(_) => {
                 self.key_wanted = true;
                 self.stats.change(|s| s.key_requests += 1);
+            }
+            _ => {}
+        }
+    }
+
+    /// Follows packets until the receiver's feedback says that they came.
+    fn on_packet(&mut self, packet: &RawPacket) {
+        match packet {
+            RawPacket::RtpTx(header, bytes) => {
+                if let Some(number) = header.ext_vals.transport_cc {
+                    self.unconfirmed.push(number, (bytes.len() + TAG_BYTES) as u64);
+                }
+            }
+            RawPacket::RtcpRx(Rtcp::Twcc(feedback)) => {
+                let start = self.driver.engine().clock.instant(self.start);
+                let newest = self.unconfirmed.newest();
+                let came = feedback.clone().into_iter(start, newest.into());
+                let came = came.filter(|(_, _, at)| at.is_some());
+                let bytes = came.filter_map(|(number, ..)| self.unconfirmed.confirm(*number));
+                let bytes: Vec<_> = bytes.collect();
+                self.stats.change(|s| bytes.into_iter().for_each(|bytes| s.delivered.add(bytes)));
             }
             _ => {}
         }
@@ -221,6 +288,8 @@ impl Sending {
         while let Some(payload) = pieces.next() {
             self.sequence += 1;
             let bytes = payload.len() as u64;
+            self.unsent.push_back(bytes);
+            self.stats.change(|s| s.pending_bytes += bytes);
             let packet =
                 RtpWrite::new(VP8.into(), self.sequence.into(), ticks as u32, captured, payload)
                     .marker(pieces.peek().is_none())

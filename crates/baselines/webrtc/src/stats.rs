@@ -17,6 +17,14 @@ pub struct Count {
     pub bytes: u64,
 }
 
+impl Count {
+    /// Adds a datagram of so many bytes.
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.packets += 1;
+        self.bytes += bytes;
+    }
+}
+
 /// Packets and bytes that an end sent, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentCounts {
@@ -46,8 +54,7 @@ impl SentCounts {
             }
             _ => &mut self.other,
         };
-        kind.packets += 1;
-        kind.bytes += datagram.len() as u64;
+        kind.add(datagram.len() as u64);
     }
 
     /// All of it.
@@ -71,6 +78,12 @@ pub struct SenderReport {
     pub loss: Option<f32>,
     /// Packets and bytes that it sent.
     pub sent: SentCounts,
+    /// Datagrams that came to it.
+    pub received: Count,
+    /// RTP packets that came to the receiver, as its feedback says; counted with [`crate::CallConfig::counts_delivered`].
+    pub delivered: Count,
+    /// Payload of RTP packets that have not left for the first time.
+    pub pending_bytes: u64,
     /// Frames that the source gave.
     pub frames: u64,
     /// Key frames among them.
@@ -95,6 +108,11 @@ impl SenderStats {
         self.0.lock().clone()
     }
 
+    /// A part of the report as of now, without a copy of the rest.
+    pub fn with<T>(&self, read: impl FnOnce(&SenderReport) -> T) -> T {
+        read(&self.0.lock())
+    }
+
     pub(crate) fn change(&self, change: impl FnOnce(&mut SenderReport)) {
         change(&mut self.0.lock());
     }
@@ -105,6 +123,8 @@ impl SenderStats {
 pub struct ReceiverReport {
     /// Packets and bytes that it sent.
     pub sent: SentCounts,
+    /// Datagrams that came to it.
+    pub received: Count,
     /// Frames delivered.
     pub frames: u64,
     /// Times that it asked for a key frame.

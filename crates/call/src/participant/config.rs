@@ -9,6 +9,7 @@ use airlane_plum::DEFAULT_NOTICE_TIMEOUT;
 
 use crate::encoder::EncoderConfig;
 use crate::layers::LayerTable;
+use crate::media_transport::Media;
 use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
 use crate::speech::SpeechConfig;
@@ -71,6 +72,10 @@ pub struct ParticipantConfig {
     pub changes: Vec<TrackChange>,
     /// Source of the capacity of its channel, which it tells the server; `None`: it has none.
     pub channel: Option<ChannelView>,
+    /// Transport of its video; `None`: its connection.
+    pub media: Option<Media>,
+    /// Time without a decodable frame of a video after which a key frame is asked for, and between two such requests.
+    pub key_frame_timeout: Duration,
     /// Deviation from the protocol.
     pub deviation: Deviation,
     /// Rules by which bitrates follow its controller.
@@ -95,6 +100,8 @@ impl ParticipantConfig {
             speech: None,
             changes: Vec::new(),
             channel: None,
+            media: None,
+            key_frame_timeout: Duration::from_secs(1),
             deviation: Deviation::default(),
             rates: RateConfig::default(),
             queue: QueueConfig::default(),

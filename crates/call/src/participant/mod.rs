@@ -22,7 +22,8 @@ use crate::arriving::ArrivingBytes;
 use crate::control_stream::{next_message, write_message};
 use crate::encoder::{Encoder, EncoderConfig};
 use crate::error::CallError;
-use crate::rate::{Bitrate, estimate};
+use crate::media_transport::outgoing_estimate;
+use crate::rate::Bitrate;
 use crate::sender::{FrameSender, UNSENT_BYTES};
 use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track, UplinkReport};
 pub use config::{
@@ -35,8 +36,6 @@ use receiving::Received;
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Duration of a frame of audio.
 const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
-/// Time without a decodable frame after which a key frame is asked for, and between two such requests.
-const KEY_FRAME_TIMEOUT: Duration = Duration::from_secs(1);
 /// Frames that the server may send at once.
 const MAX_STREAMS: u32 = 512;
 /// Bytes that the server may have under way.
@@ -121,9 +120,9 @@ impl Participant {
         let (messages, mut outgoing) = mpsc::unbounded_channel();
         let header = {
             let (control, handle) = (control.clone(), connection.control().clone());
-            let deviation = config.deviation;
+            let (deviation, media) = (config.deviation, config.media.clone());
             move |header: &MediaHeader| {
-                let estimate = reported(estimate(&handle.stats()), deviation);
+                let estimate = reported(outgoing_estimate(media.as_ref(), &handle), deviation);
                 header.encode_up(&UplinkReport { epoch: control.lock().epoch(), estimate })
             }
         };
@@ -158,7 +157,8 @@ impl Participant {
             error = participant.receive() => Err(error),
             error = participant.follow(&mut from, &mut buffer) => Err(error),
             error = participant.speak(&mut to, &mut outgoing) => Err(error),
-            error = participant.sender.run(connection, clock) => Err(error.into()),
+            error = participant.exchange() => Err(error),
+            error = participant.send_frames() => Err(error),
             () = participant.film(Track::Camera) => Ok(()),
             () = participant.film(Track::Screen) => Ok(()),
             () = participant.talk() => Ok(()),
@@ -168,7 +168,13 @@ impl Participant {
 
     /// Rate that the uplink may carry in IP bytes, as its controller estimates.
     fn natural(&self) -> Option<Rate> {
-        estimate(&self.connection.control().stats())
+        outgoing_estimate(self.config.media.as_ref(), self.connection.control())
+    }
+
+    /// Sends frames over the connection until it is lost: all, or audio alone beside a media transport.
+    async fn send_frames(&self) -> CallError {
+        let carries_video = self.config.media.is_none();
+        self.sender.run(&self.connection, &self.clock, carries_video).await.into()
     }
 
     /// Follows the messages of the server until something fails.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use airlane_base::Time;
 use airlane_quic::RecvStream;
+use bytes::Bytes;
 
-use super::{KEY_FRAME_TIMEOUT, MAX_TRACKS, Participant, ParticipantEvent, ReceivedRecord, body};
+use super::{MAX_TRACKS, Participant, ParticipantEvent, ReceivedRecord, body};
 use crate::arriving::{each_stream, read_header};
 use crate::error::CallError;
+use crate::media_transport::exchange;
 use crate::playout::Playout;
-use crate::wire::{FromParticipant, MediaHeader, Track};
+use crate::wire::{FromParticipant, HEADER_BYTES, MediaHeader, Track};
 
 /// State of a received track.
 #[derive(Default)]
@@ -29,16 +31,42 @@ impl Participant {
         each_stream(&self.connection, &self.clock, receive).await
     }
 
-    pub(super) async fn receive_frame(&self, stream: &mut RecvStream) -> Result<(), CallError> {
+    /// Exchanges video over the media transport until it fails; without one it never ends.
+    pub(super) async fn exchange(self: &Arc<Self>) -> CallError {
+        let participant = self.clone();
+        let arrived = move |header, payload| participant.on_message(header, payload);
+        exchange(self.config.media.as_ref(), &self.sender, &self.clock, arrived).await
+    }
+
+    fn on_message(&self, header: [u8; HEADER_BYTES], payload: Bytes) -> Result<(), CallError> {
+        let header = self.on_header(header)?;
+        match payload.len() == header.payload_bytes as usize {
+            true => self.on_frame(header, &payload),
+            false => Err(CallError::Protocol("a message of another length than its header says")),
+        }
+    }
+
+    async fn receive_frame(&self, stream: &mut RecvStream) -> Result<(), CallError> {
         let (header, first) = read_header(stream).await?;
+        let header = self.on_header(header)?;
+        let payload = self.arriving.read_payload(stream, first, header.payload_bytes).await?;
+        self.on_frame(header, &payload)
+    }
+
+    /// Decodes a header, and follows the notice in it.
+    fn on_header(&self, header: [u8; HEADER_BYTES]) -> Result<MediaHeader, CallError> {
         let (header, notice) = MediaHeader::decode_down(header)?;
         let natural = self.natural();
         self.control.lock().on_notice(self.clock.now(), notice, natural);
-        let payload = self.arriving.read_payload(stream, first, header.payload_bytes).await?;
+        Ok(header)
+    }
+
+    /// Takes a frame that has arrived whole.
+    fn on_frame(&self, header: MediaHeader, payload: &Bytes) -> Result<(), CallError> {
         if header.track == Track::Padding {
             return Ok(());
         }
-        if !body(&header).matches(0, &payload) {
+        if !body(&header).matches(0, payload) {
             return Err(CallError::Protocol("a payload with wrong bytes"));
         }
         let now = self.clock.now();
@@ -56,7 +84,8 @@ impl Participant {
         let shown = track.playout.on_frame(&header, record);
         if !shown.is_empty() {
             track.progress = now;
-        } else if track.playout.is_waiting() && now - track.progress > KEY_FRAME_TIMEOUT {
+        } else if track.playout.is_waiting() && now - track.progress > self.config.key_frame_timeout
+        {
             track.progress = now;
             self.say(FromParticipant::RequestKeyFrame(header.source, header.track));
         }

@@ -64,6 +64,9 @@ impl Participant {
             (control.target(now), control.take_retained(now))
         };
         let target = target.filter(|_| self.config.deviation.follows_notices);
+        if let Some(media) = &self.config.media {
+            media.set_max_rate(target);
+        }
         let pending = self.sender.bytes();
         let guidance = Guidance { estimate: self.natural(), pending, target, retained };
         let rate = self.bitrate.lock().update(now, &guidance);

@@ -23,6 +23,7 @@ use airlane_runtime::RuntimeExt;
 
 use crate::allocate::AllocatorKind;
 use crate::last_n::LastNConfig;
+use crate::media_transport::MediaOf;
 use crate::optimiser::Optimiser;
 use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
@@ -87,6 +88,8 @@ pub struct ServerConfig {
     pub last_n: Option<LastNConfig>,
     /// Coordination of uplinks and downlinks; `None`: each follows its own controller.
     pub coordination: Option<CoordinationConfig>,
+    /// Transports of participants' video; `None`: their connections.
+    pub media: Option<MediaOf>,
 }
 
 impl Default for ServerConfig {
@@ -102,6 +105,7 @@ impl Default for ServerConfig {
             min_frame_bytes: 1000,
             last_n: None,
             coordination: None,
+            media: None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The session of one participant at the server.
 
+mod receiving;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +20,14 @@ use super::downlink::Downlink;
 use super::room::Room;
 use super::{ChannelRecord, JOIN_TIMEOUT, ServerConfig, Thinning};
 use crate::allocate::{Offer, StreamId};
-use crate::arriving::{ArrivingBytes, each_stream, read_header};
+use crate::arriving::ArrivingBytes;
 use crate::control_stream::{next_message, write_message};
 use crate::error::CallError;
 use crate::layers::LayerTable;
+use crate::media_transport::{Media, MediaOf, outgoing_estimate};
 use crate::meter::Meter;
 use crate::queue::Frame;
-use crate::rate::{Bitrate, Guidance, estimate};
+use crate::rate::{Bitrate, Guidance};
 use crate::sender::FrameSender;
 use crate::wire::{FromParticipant, FromServer, MediaHeader, ParticipantId, Track, UplinkReport};
 
@@ -46,6 +49,8 @@ pub(super) struct Session {
     pub(super) id: ParticipantId,
     pub(super) name: String,
     connection: Connection,
+    /// Transport of its video; `None`: the connection.
+    media: Option<Media>,
     sender: Arc<FrameSender>,
     messages: mpsc::Sender<FromServer>,
     arriving: ArrivingBytes,
@@ -192,13 +197,19 @@ impl Session {
         let stats = self.connection.control().stats();
         let datagrams = self.connection.datagram_counts();
         let mut shared = self.shared.lock();
-        shared.down_estimate = estimate(&stats);
+        shared.down_estimate = outgoing_estimate(self.media.as_ref(), self.connection.control());
+        let media = self.media.as_ref().map(|media| media.counts()).unwrap_or_default();
         // Packets that ask for no acknowledgement, mostly acknowledgements themselves, are taken to arrive.
         let unacknowledged = datagrams.sent_bytes.saturating_sub(stats.sent_bytes);
         let packets = datagrams.sent.saturating_sub(stats.sent_packets) + stats.acked_packets;
         let sample = ChannelSample {
-            up_bytes: datagrams.received_bytes + IP_UDP_BYTES * datagrams.received,
-            down_bytes: stats.acked_bytes + unacknowledged + IP_UDP_BYTES * packets,
+            up_bytes: datagrams.received_bytes
+                + IP_UDP_BYTES * datagrams.received
+                + media.received_bytes,
+            down_bytes: stats.acked_bytes
+                + unacknowledged
+                + IP_UDP_BYTES * packets
+                + media.delivered_bytes,
             queueing: stats.rtt.map_or(Duration::ZERO, |rtt| rtt.latest.saturating_sub(rtt.min)),
             up_estimate: shared.report.estimate,
             down_estimate: shared.down_estimate,
@@ -239,6 +250,9 @@ impl Session {
         let mut shared = self.shared.lock();
         let estimate = shared.down_estimate;
         let (target, retained) = (shared.control.target(), shared.control.take_retained());
+        if let Some(media) = &self.media {
+            media.set_max_rate(target);
+        }
         let mut guidance = Guidance { estimate, pending, target, retained };
         match config.thinning {
             Thinning::Transcode => shared.bitrate.update(now, &guidance),
@@ -311,6 +325,12 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         () = room.clock.sleep(JOIN_TIMEOUT) => return Err(CallError::Protocol("nobody joined in time")),
     };
     to.set_priority(2)?;
+    let media = match &room.config.media {
+        None => None,
+        Some(MediaOf(of)) => {
+            Some(of(&name).ok_or(CallError::Protocol("a participant without a media transport"))?)
+        }
+    };
     let (messages, outgoing) = mpsc::channel(MAX_MESSAGES);
     let shared = Arc::new(Mutex::new(Shared {
         control: ServerControl::default(),
@@ -335,57 +355,33 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         let name = name.clone();
         let is_paused = AtomicBool::new(false);
         let arriving = ArrivingBytes::new(MAX_ARRIVING_BYTES);
-        Arc::new(Session { id, name, connection, sender, messages, arriving, shared, is_paused })
+        Arc::new(Session {
+            id,
+            name,
+            connection,
+            media,
+            sender,
+            messages,
+            arriving,
+            shared,
+            is_paused,
+        })
     })?;
     session.connection.mark_active();
+    let carries_video = session.media.is_none();
     let result = tokio::select! {
         biased;
-        error = receive(room, &session) => Err(error),
+        error = receiving::receive(room, &session) => Err(error),
         result = follow(room, &session, &mut from, &mut buffer) => result,
         result = speak(room, &session, to, outgoing) => result,
-        error = session.sender.run(&session.connection, &room.clock) => Err(error.into()),
+        error = receiving::exchange_video(room, &session) => Err(error),
+        error = session.sender.run(&session.connection, &room.clock, carries_video) => {
+            Err(error.into())
+        }
         () = room.closed() => Ok(()),
     };
     room.leave(session.id);
     result
-}
-
-/// Receives the participant's frames until something fails.
-async fn receive(room: &Arc<Room>, session: &Arc<Session>) -> CallError {
-    let receive = |stream| {
-        let (room, session) = (room.clone(), session.clone());
-        async move { receive_frame(&room, &session, stream).await }
-    };
-    each_stream(&session.connection, &room.clock, receive).await
-}
-
-async fn receive_frame(
-    room: &Room,
-    session: &Session,
-    mut stream: RecvStream,
-) -> Result<(), CallError> {
-    let (header, first) = read_header(&mut stream).await?;
-    let (header, report) = MediaHeader::decode_up(header)?;
-    session.on_report(report);
-    let payload = session.arriving.read_payload(&mut stream, first, header.payload_bytes).await?;
-    let now = room.clock.now();
-    match header.track {
-        Track::Audio if header.has_speech => room.on_speech(now, session.id),
-        Track::Audio => {}
-        Track::Padding => return Ok(()),
-        Track::Camera | Track::Screen => {
-            let shared = &mut *session.shared.lock();
-            // The last frames of a track that was muted may come after that was said.
-            let Some(sent) = shared.sent.get_mut(&header.track) else { return Ok(()) };
-            sent.video.add(now, u64::from(header.payload_bytes));
-            if header.is_key {
-                shared.deferred.remove(&header.track);
-            }
-        }
-    }
-    let header = MediaHeader { source: session.id, ..header };
-    room.forward(&Frame { header, payload });
-    Ok(())
 }
 
 /// Follows the participant's messages.

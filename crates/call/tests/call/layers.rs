@@ -178,10 +178,12 @@ proptest! {
             rates.iter().zip(1..).map(|(rate, n)| offer(n, Track::Camera, *rate)).collect();
         let mut allocator = Allocator::new(kind);
         for (n, budget) in budgets.iter().enumerate() {
-            // Mediasoup's manner looks once a second.
+            // Mediasoup's manner looks once a second at least.
             let now = at(n as u64 * 1100);
             let allocation = allocator.allocate(now, *budget, &offers);
-            prop_assert!(allocation.total <= budget * (1.0 + 1e-9), "{allocation:?} of {budget}");
+            // And gives away 8 % more than there is, as mediasoup does while nothing is lost.
+            let share = if kind == AllocatorKind::Mediasoup { 1.08 } else { 1.0 };
+            prop_assert!(allocation.total <= share * budget * (1.0 + 1e-9), "{allocation:?} of {budget}");
             prop_assert_eq!(allocation.layers.len(), offers.len());
             let is_needed = allocation.needed.is_none_or(|needed| needed > allocation.total);
             prop_assert!(is_needed || rates.contains(&0.0));

@@ -7,4 +7,5 @@ mod media;
 mod messages;
 mod optimiser;
 mod tracks;
+mod transport;
 mod world;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use airlane_base::{Rate, Seed, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
-    ChannelRecord, EncodedRecord, LayerTable, ParticipantConfig, ParticipantEvent, ReceivedRecord,
-    ServerConfig, Thinning, join, participant_transport, serve, server_transport,
+    ChannelRecord, EncodedRecord, LayerTable, Media, ParticipantConfig, ParticipantEvent,
+    ReceivedRecord, ServerConfig, Thinning, join, participant_transport, serve, server_transport,
 };
 use airlane_congestion::ControllerConfig;
 use airlane_net::link::{RateProfile, Supply};
@@ -46,6 +46,8 @@ pub fn half_duplex_steps(steps: &[(Duration, f64)]) -> Access {
 pub struct Outcome {
     /// Frames that each client showed.
     pub shown: Vec<Vec<ReceivedRecord>>,
+    /// Number of frames of audio that each client received.
+    pub audio: Vec<usize>,
     /// Frames that each client encoded.
     pub encoded: Vec<Vec<EncodedRecord>>,
     /// Number of each client in the call.
@@ -99,11 +101,13 @@ pub struct Client {
     pub stop: Option<Duration>,
     /// Settings of a participant that differ from the usual ones.
     pub setup: Setup,
+    /// Transport of its video; `None`: its connection.
+    pub media: Option<Media>,
 }
 
 impl From<Access> for Client {
     fn from(access: Access) -> Self {
-        Self { access, start: Duration::ZERO, stop: None, setup: |_| {} }
+        Self { access, start: Duration::ZERO, stop: None, setup: |_| {}, media: None }
     }
 }
 
@@ -144,6 +148,7 @@ pub fn call_with_restart(
         .collect();
     let outcome = Arc::new(Mutex::new(Outcome {
         shown: vec![Vec::new(); clients.len()],
+        audio: vec![0; clients.len()],
         encoded: vec![Vec::new(); clients.len()],
         sends: vec![Vec::new(); clients.len()],
         ids: vec![None; clients.len()],
@@ -179,6 +184,7 @@ pub fn call_with_restart(
         if has_layers {
             config.layers = LayerTable::new(&[0.06, 0.26, 1.0], 3).expect("layers");
         }
+        config.media = client.media.clone();
         (client.setup)(&mut config);
         let local = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
         let clock = host.clone();
@@ -192,7 +198,10 @@ pub fn call_with_restart(
                     ParticipantEvent::Shown(record) => outcome.lock().shown[i].push(record),
                     ParticipantEvent::Welcome(id) => outcome.lock().ids[i] = Some(id),
                     ParticipantEvent::Encoded(record) => outcome.lock().encoded[i].push(record),
-                    ParticipantEvent::Received(_) => {}
+                    ParticipantEvent::Received(record) => {
+                        let is_audio = record.header.track == Track::Audio;
+                        outcome.lock().audio[i] += usize::from(is_audio);
+                    }
                     ParticipantEvent::Sends { at, source, track, is_sent } => {
                         outcome.lock().sends[i].push((at, source, track, is_sent));
                     }

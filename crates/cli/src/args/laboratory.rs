@@ -111,6 +111,10 @@ pub(crate) struct ReproduceArgs {
     /// Run everything anew instead of taking over what the folder's journal has
     #[arg(long)]
     pub(crate) fresh: bool,
+    /// Take over what another build left in this journal, after one run of each scheme was repeated
+    /// with the same result
+    #[arg(long, value_name = "FILE")]
+    pub(crate) adopt: Option<PathBuf>,
     /// Add the verdicts to this record too; those that it has stay there as earlier ones
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
@@ -118,7 +122,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "TEXT", requires = "record")]
     pub(crate) reason: Option<String>,
     /// Measure nothing, and tell which verdicts of this record no longer are about what runs today
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "fresh", "record"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "fresh", "adopt", "record"])]
     pub(crate) check_record: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) worlds: Worlds,

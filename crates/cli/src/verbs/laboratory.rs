@@ -41,12 +41,22 @@ pub(super) fn sweep(args: SweepArgs, clock: Clock) -> Result<u8, CommandError> {
 
 pub(super) fn reproduce(args: ReproduceArgs, clock: Clock) -> Result<u8, CommandError> {
     with_worlds(args.worlds, clock, |common| {
-        let (system, quick, only, fresh) = (args.system, args.quick, args.only, args.fresh);
         if let Some(file) = args.check_record {
+            let (system, only) = (args.system, args.only);
             return airlane_lab::check_record(&RecordCheckRequest { common, system, only, file });
         }
         let record = args.record.map(|file| RecordRequest { file, reason: args.reason });
-        airlane_lab::reproduce(&ReproduceRequest { common, system, quick, only, fresh, record })
+        let (fresh, adopt) = (args.fresh, args.adopt);
+        let (system, only, quick) = (args.system, args.only, args.quick);
+        airlane_lab::reproduce(&ReproduceRequest {
+            common,
+            system,
+            quick,
+            only,
+            fresh,
+            adopt,
+            record,
+        })
     })
 }
 

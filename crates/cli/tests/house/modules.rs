@@ -26,17 +26,7 @@ const CYCLES: &[(&str, &[&str])] = &[
     ),
     (
         "webrtc",
-        &[
-            "assembly",
-            "calibration",
-            "clock",
-            "driver",
-            "engine",
-            "pair",
-            "receiver",
-            "sender",
-            "stats",
-        ],
+        &["calibration", "clock", "driver", "engine", "pair", "receiver", "sender", "stats"],
     ),
 ];
 

@@ -3,6 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use airlane_base::Time;
 use airlane_call::wire as calls;
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
@@ -18,6 +19,7 @@ use airlane_octopus::HEADER_BYTES;
 use airlane_origin::cmcd::Cmcd;
 use airlane_quic::{ControlFrames, MessageKind, MessageReader};
 use airlane_scenario::{Grid, Scenario};
+use airlane_sfu::{Codec, DependencyDescriptor, RtpPacket, Source, SourceConfig};
 use airlane_tiles::wire::{Begin, FromServer, Report, Request};
 use airlane_tunnel::{DatagramFrame, Rule, TunnelRequest, socks};
 use bytes::BytesMut;
@@ -27,6 +29,35 @@ fn whole<T, E>(data: &[u8], decode: impl Fn(&mut BytesMut) -> Result<Option<T>, 
     let mut bytes = BytesMut::from(data);
     while let Ok(Some(_)) = decode(&mut bytes) {}
     bytes.is_empty()
+}
+
+/// Whether a seed is a track of packets, all of which a source can read.
+fn is_track(data: &[u8]) -> bool {
+    let Some((first, mut rest)) = data.split_first() else { return false };
+    let codec = [Codec::Vp8, Codec::Vp9, Codec::Av1, Codec::Opus][usize::from(first & 3)];
+    let mut source = Source::new(SourceConfig { codec, encodings: (first >> 2 & 3) + 1 });
+    for sequence in 0.. {
+        let Some((head, tail)) = rest.split_first_chunk::<6>() else { break };
+        let (descriptor_bytes, payload_bytes) = (usize::from(head[4]), usize::from(head[5]));
+        let Some((descriptor, tail)) = tail.split_at_checked(descriptor_bytes) else { break };
+        let Some((payload, tail)) = tail.split_at_checked(payload_bytes) else { break };
+        rest = tail;
+        let packet = RtpPacket {
+            encoding: head[0] & 3,
+            sequence,
+            timestamp: 0,
+            marker: false,
+            payload,
+            dependency_descriptor: (head[0] & 8 != 0).then_some(descriptor),
+            arrived: Time::ZERO,
+            captured: None,
+            is_repeated: false,
+        };
+        if source.observe(&packet).is_err() {
+            return false;
+        }
+    }
+    rest.is_empty()
 }
 
 /// Whether a target understands the whole of a seed.
@@ -71,6 +102,7 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
             lines.next().is_some_and(|length| length.parse::<u64>().is_ok())
                 && lines.next().is_some_and(|path| path.starts_with('/'))
         }
+        "rtp" => is_track(data) || DependencyDescriptor::decode(data, None).is_ok(),
         "scenario" => {
             let name = Path::new("seed.toml");
             Scenario::from_bytes(airlane_lab::registry().scenarios(), data, name, &[]).is_ok()

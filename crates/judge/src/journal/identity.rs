@@ -17,27 +17,34 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// The key of a run of `plan`: 16 hexadecimal digits of a hash over this build of Airlane, the
-    /// content, the traces, and everything in the scenario but names for people.
+    /// The key of a run of `plan`: a hash of this build of Airlane, and after `-` one of the content, the traces, and
+    /// everything in the scenario but names for people. Both have 16 hexadecimal digits.
     pub fn key(&mut self, plan: &Plan, key: RunKey) -> String {
         let traces = &plan.cases[key.case].traces;
         let traces: Vec<_> = traces.iter().map(|(way, t)| (way, self.digest(t))).collect();
-        let mut hash = HashWriter(Fnv64::new());
-        write!(hash, "{VERSION} {COMMIT} {:x} {} {traces:?}", build(), identity(plan, key))
-            .expect("a hash takes everything");
-        format!("{:016x}", hash.0.finish())
+        let build = hashed(format_args!("{VERSION} {COMMIT} {:x}", build()));
+        format!("{build:016x}-{:016x}", hashed(format_args!("{} {traces:?}", identity(plan, key))))
     }
 
     fn digest(&mut self, trace: &Trace) -> u64 {
         if let Some((_, digest)) = self.traces.iter().find(|(known, _)| known == trace) {
             return *digest;
         }
-        let mut hash = HashWriter(Fnv64::new());
-        write!(hash, "{:?}", trace.supply()).expect("a hash takes everything");
-        let digest = hash.0.finish();
+        let digest = hashed(format_args!("{:?}", trace.supply()));
         self.traces.push((trace.clone(), digest));
         digest
     }
+}
+
+/// The part of a key that is the same in every build of Airlane.
+pub fn world_of(key: &str) -> &str {
+    key.rsplit('-').next().unwrap_or(key)
+}
+
+fn hashed(text: std::fmt::Arguments<'_>) -> u64 {
+    let mut hash = HashWriter(Fnv64::new());
+    hash.write_fmt(text).expect("a hash takes everything");
+    hash.0.finish()
 }
 
 struct HashWriter(Fnv64);

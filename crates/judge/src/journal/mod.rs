@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::leave::RunCounts;
 use crate::reporting::words;
-pub use identity::Identities;
+pub use identity::{Identities, world_of};
 
 /// The command that keeps a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,6 +184,18 @@ impl Journal {
         let state = self.state.lock();
         state.file.sync_all().map_err(|e| InputError::io(&self.path, "write", &e))
     }
+}
+
+/// Reads a journal wherever it lies, and leaves it alone.
+///
+/// # Errors
+/// If the file cannot be read, or is something else.
+pub fn read<R: Serialize + DeserializeOwned>(
+    file: &Path,
+    keeper: JournalKind,
+) -> Result<Found<R>, InputError> {
+    let bytes = std::fs::read(file).map_err(|e| InputError::io(file, "read the journal", &e))?;
+    parse(&bytes, keeper).map_err(|e| e.at_file(file))
 }
 
 fn parse<R: Serialize + DeserializeOwned>(

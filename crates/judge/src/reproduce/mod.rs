@@ -26,6 +26,7 @@
 //! - A claim with an unfinished run has no samples, and so does not hold; finished runs keep their
 //!   rows.
 
+mod adoption;
 mod chart;
 mod claim_view;
 mod experiments;
@@ -36,17 +37,19 @@ mod standing;
 mod terminal;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use airlane_base::{InputError, Seed};
 use airlane_report::Report;
 
 use crate::Registry;
 use crate::claims::{self, ByMetric, Claim, ClaimSet, Purpose, Samples, Statistic};
-use crate::journal::{Journal, JournalKind};
+use crate::journal::{self, Journal, JournalKind};
 use crate::leave::{RunCounts, leave_after};
-use crate::reporting::{claim_run, entry, rows};
+use crate::reporting::{claim_run, entry, rows, words};
 use crate::request::{Outcome, ReproduceRequest};
 use crate::summary::{ClaimEntry, Row, Summary, Verdict};
+use adoption::Adoption;
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::OutFolder;
@@ -107,6 +110,10 @@ pub fn reproduce_sets(
     let folder = OutFolder::prepare(folder.dir())?;
     let damaged = found.damaged;
     let mut worlds = from_journal(&experiments, found.records, common);
+    let refused = match &request.adopt {
+        Some(file) => adopt(&experiments, request, file, &journal, &mut worlds)?,
+        None => 0,
+    };
     let reused = worlds.iter().flatten().count();
     let stopped = run(&experiments, common, &request.system, &journal, &mut worlds)?;
     journal.sync()?;
@@ -147,11 +154,21 @@ pub fn reproduce_sets(
     let report = page::report(&summary, &findings, &worlds, &verdict, request);
     let course = RunCounts { planned, finished, reused, stopped };
     write(&folder, common, &summary, report, course)?;
-    if let Some(record) = request.record.as_ref().filter(|_| !stopped) {
-        record.write(&summary, &data(&experiments, common))?;
+    if let Some(record) = &request.record {
+        let is_finished = |id: &str| {
+            let mut own = experiments.list.iter().filter(|e| e.claim.id == id);
+            own.all(|e| e.finished(&worlds) == e.runs.len())
+        };
+        record.write(&summary, &data(&experiments, common), &is_finished)?;
     }
     let mut line = vec![verdict];
     line.extend(JournalKind::Reproduce.remarks(course, damaged));
+    if refused > 0 {
+        let runs = words::plural(refused, "run");
+        line.push(format!(
+            "{runs} of --adopt not taken over: a run that was repeated came out different."
+        ));
+    }
     line.push(format!("Report: {}", folder.path("report.html").display()));
     Ok(Outcome {
         table: terminal::table(&summary),
@@ -238,6 +255,33 @@ fn from_journal(
         ClaimRun::from_record(plan, records.remove(&world.id)?, plotted)
     });
     restored.collect()
+}
+
+/// Takes over the runs in a journal of another build, after repeating some of them; how many are not taken over.
+fn adopt(
+    experiments: &Experiments<'_>,
+    request: &ReproduceRequest<'_>,
+    file: &Path,
+    journal: &Journal,
+    worlds: &mut [Option<ClaimRun>],
+) -> Result<usize, LabError> {
+    let common = &request.common;
+    let found = journal::read(file, JournalKind::Reproduce)?;
+    let adoption = Adoption::new(experiments, found.records, worlds);
+    let witnesses = adoption.witnesses();
+    let is_witness = |world: usize| witnesses.contains(&world);
+    if run_wanted(experiments, common, &request.system, journal, (&mut *worlds, &is_witness))? {
+        return Ok(0);
+    }
+    let (accepted, refused) = adoption.accepted(worlds);
+    for (number, record) in accepted {
+        let World { experiment, key, ref id } = experiments.worlds[number];
+        let plan = &experiments.list[experiment].plan;
+        journal.add(id, &plan.label(key), &record, (common.elapsed)())?;
+        let plotted = experiments.plotted.contains(&number);
+        worlds[number] = ClaimRun::from_record(plan, record, plotted);
+    }
+    Ok(refused)
 }
 
 /// Runs every world that is missing in `worlds` and adds it there and to the journal; whether a stop

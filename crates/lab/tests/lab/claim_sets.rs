@@ -297,6 +297,7 @@ fn every_claim_has_metrics_that_are_known_and_a_unit_of_them() {
             quick: true,
             only: Vec::new(),
             fresh: false,
+            adopt: None,
             record: None,
         };
         let runs = planned_runs(&[set], &request);

@@ -5,6 +5,7 @@ mod air;
 mod air_capture;
 mod air_ns3;
 mod browsers;
+mod calls;
 mod claim_sets;
 mod claims;
 mod diff;

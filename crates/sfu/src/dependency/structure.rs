@@ -53,6 +53,19 @@ impl DecodeTarget {
 }
 
 impl DependencyStructure {
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let template = |template: &FrameTemplate| {
+            size_of::<FrameTemplate>()
+                + template.indications.capacity()
+                + template.frame_distances.capacity() * size_of::<u16>()
+                + template.chain_distances.capacity()
+        };
+        size_of::<Self>()
+            + self.templates.iter().map(template).sum::<usize>()
+            + self.protecting_chains.capacity()
+            + self.resolutions.capacity() * size_of::<(u32, u32)>()
+    }
+
     /// All decode targets as a mask, the lowest bit the first.
     pub fn all_targets(&self) -> u32 {
         u32::MAX >> (32 - u32::from(self.decode_targets.clamp(1, 32)))

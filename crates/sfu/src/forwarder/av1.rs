@@ -113,8 +113,11 @@ impl Av1Filter {
             let temporal = if wanted.spatial > now.spatial { to.want.temporal } else { 0 };
             enters.push(frame.target_for(LayerIndex::new(now.spatial, temporal)));
         }
+        // A frame of a higher layer comes too late where the marker has ended the picture below it.
+        let has_place = to.is_new_unit || frame.spatial <= now.spatial;
         let reachable = |target: &usize| {
-            *target == self.target || reduces(*target) || self.is_entry(frame, *target, to.number)
+            let is_entry = has_place && self.is_entry(frame, *target, to.number);
+            *target == self.target || reduces(*target) || is_entry
         };
         if let Some(target) = enters.into_iter().find(reachable) {
             self.target = target;

@@ -52,8 +52,8 @@ pub struct Forwarder {
     timestamps: Timestamps,
     pictures: PictureRewriter,
     frames: FrameNumbers,
-    /// Encoding, or spatial layer, that the target means with what the source sends.
-    wanted: u8,
+    /// Spatial layers, or encodings, that the source sends, the lowest bit the first.
+    spatial_layers: u8,
     /// Highest sequence number of each encoding.
     newest: [Option<u64>; MAX_SPATIAL_LAYERS],
 }
@@ -70,7 +70,7 @@ impl Forwarder {
             timestamps: Timestamps::new(config.codec.clock_rate()),
             pictures: PictureRewriter::new(),
             frames: FrameNumbers::default(),
-            wanted: 0,
+            spatial_layers: 0,
             newest: [None; MAX_SPATIAL_LAYERS],
         }
     }
@@ -96,7 +96,8 @@ impl Forwarder {
         self.target
     }
 
-    /// Layer that the receiver gets, once it has begun; with simulcast the spatial layer is the encoding.
+    /// Highest layer that the receiver gets, if the source sends it, once it has begun; with simulcast the spatial
+    /// layer is the encoding.
     pub fn layer(&self) -> Option<LayerIndex> {
         let stream = self.stream.as_ref()?;
         let layer = stream.layer();
@@ -106,8 +107,8 @@ impl Forwarder {
 
     /// Index of the encoding whose key frame the receiver waits for, to begin or to reach its target.
     pub fn wants_key_frame(&self) -> Option<u8> {
-        self.target?;
-        let encoding = if self.is_simulcast() { self.wanted } else { 0 };
+        let wanted = best_of(self.spatial_layers, self.target?.spatial);
+        let encoding = if self.is_simulcast() { wanted } else { 0 };
         let has_it = self
             .stream
             .as_ref()
@@ -131,15 +132,16 @@ impl Forwarder {
             *newest = Some(packet.sequence);
         }
         let target = self.target?;
-        self.wanted = best_of(info.spatial_layers, target.spatial);
+        self.spatial_layers = info.spatial_layers;
+        let wanted = best_of(self.spatial_layers, target.spatial);
         if self.has_jumped(packet) {
             self.stream = None;
         }
         // A receiver that began behind the first of what has come would lack the rest of the key frame.
-        if is_newest && info.begins_sequence() && self.is_to_begin(packet) {
+        if is_newest && info.begins_sequence() && self.is_to_begin(packet, wanted) {
             self.begin(packet);
         }
-        let want = self.wanted_within(target);
+        let want = self.wanted_within(wanted, target);
         let stream = self.stream.as_mut().filter(|stream| stream.encoding == packet.encoding)?;
         let is_new = self.sequences.is_new(packet.sequence);
         let limit = match is_new {
@@ -178,11 +180,11 @@ impl Forwarder {
     }
 
     /// The receiver is to begin, or to go on, with this first packet of a key frame.
-    fn is_to_begin(&self, packet: &RtpPacket<'_>) -> bool {
+    fn is_to_begin(&self, packet: &RtpPacket<'_>, wanted: u8) -> bool {
         match &self.stream {
             // Any encoding that is not too high is better than none.
-            None => !self.is_simulcast() || packet.encoding <= self.wanted,
-            Some(stream) => stream.encoding != packet.encoding && packet.encoding == self.wanted,
+            None => !self.is_simulcast() || packet.encoding <= wanted,
+            Some(stream) => stream.encoding != packet.encoding && packet.encoding == wanted,
         }
     }
 
@@ -195,12 +197,12 @@ impl Forwarder {
     }
 
     /// Layer that is wanted within the encoding.
-    fn wanted_within(&self, target: LayerIndex) -> LayerIndex {
+    fn wanted_within(&self, wanted: u8, target: LayerIndex) -> LayerIndex {
         if !self.is_simulcast() {
-            return LayerIndex::new(self.wanted, target.temporal);
+            return LayerIndex::new(wanted, target.temporal);
         }
         // Until a key frame of the lower encoding comes, fewer frames are what can be saved.
-        let is_too_high = self.stream.as_ref().is_some_and(|stream| stream.encoding > self.wanted);
+        let is_too_high = self.stream.as_ref().is_some_and(|stream| stream.encoding > wanted);
         LayerIndex::new(LayerIndex::HIGHEST.spatial, if is_too_high { 0 } else { target.temporal })
     }
 
@@ -246,11 +248,12 @@ impl Forwarder {
     }
 }
 
-/// The highest of some layers that is no higher than `max`, or else the lowest.
+/// The highest of some layers that is no higher than `max`, or else the lowest; 0 as long as none is known.
 fn best_of(layers: u8, max: u8) -> u8 {
     let fitting = layers & (u8::MAX >> (7 - max.min(7)));
     match fitting {
-        0 => (layers.trailing_zeros() as u8).min(LayerIndex::HIGHEST.spatial),
+        0 if layers == 0 => 0,
+        0 => layers.trailing_zeros() as u8,
         fitting => fitting.ilog2() as u8,
     }
 }

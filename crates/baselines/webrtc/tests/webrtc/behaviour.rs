@@ -1,6 +1,7 @@
 //! How a call behaves over links that are as they are, or change.
 
 use airlane_base::Seed;
+use airlane_webrtc::Delivery;
 
 use crate::scene::{Scene, run};
 
@@ -70,4 +71,46 @@ fn loss_costs_few_frames() {
         let repeated = sent.repeats.packets as f64 / sent.media.packets as f64;
         assert!((0.015..0.06).contains(&repeated), "{repeated} sent again");
     }
+}
+
+#[test]
+fn the_sender_learns_which_packets_arrived() {
+    let mut scene = Scene { loss: 0.02, ..Scene::new() }.lasting(15);
+    scene.config.counts_delivered = true;
+    let outcome = run(&scene);
+    let delivered = outcome.sent.delivered;
+    let arrived: u64 = outcome.arrivals.iter().map(|(_, ip)| ip - 28).sum();
+    let arrived_packets = outcome.arrivals.len() as u64;
+    // Reports and checks of the path come without feedback; the last feedback was under way at the end.
+    let control = outcome.sent.sent.reports.packets + outcome.sent.sent.other.packets + 200;
+    assert!(delivered.packets <= arrived_packets, "{delivered:?} of {arrived_packets}");
+    assert!(delivered.packets + control >= arrived_packets, "{delivered:?} of {arrived_packets}");
+    assert!(delivered.bytes <= arrived, "{delivered:?} of {arrived} bytes");
+    let media = outcome.sent.sent.media.packets + outcome.sent.sent.repeats.packets;
+    let lost = 1.0 - delivered.packets as f64 / media as f64;
+    assert!((0.01..0.05).contains(&lost), "{lost} of the packets were lost");
+    // All that the receiver sent and the path did not lose came to the sender, but for what was under way at the end.
+    let under_way = outcome.received.sent.total().packets - outcome.sent.received.packets;
+    assert!(under_way < 5, "{under_way} packets");
+    assert_eq!(arrived_packets, outcome.received.received.packets);
+    // It stays for 3 s after its last frame: all has left by then.
+    assert_eq!(outcome.sent.pending_bytes, 0);
+}
+
+#[test]
+fn messages_are_handed_on_without_those_before_them() {
+    let mut scene = Scene { loss: 0.02, ..Scene::new() }.lasting(15);
+    let in_order = run(&scene);
+    scene.config.delivery = Delivery::Whole;
+    let whole = run(&scene);
+    assert!(whole.share() > 0.97, "{} of the messages", whole.share());
+    assert!(whole.share() >= in_order.share(), "{} and {}", whole.share(), in_order.share());
+    assert_eq!(whole.received.key_requests, 0);
+    // One that had to be repeated is overtaken.
+    assert!(whole.frames.windows(2).any(|w| w[0].number > w[1].number));
+    let mean = |frames: &[airlane_webrtc::Delivered]| {
+        let delay = frames.iter().map(|f| (f.at - f.captured).as_secs_f64());
+        delay.sum::<f64>() / frames.len() as f64
+    };
+    assert!(mean(&whole.frames) < mean(&in_order.frames));
 }

@@ -9,6 +9,7 @@ mod read;
 mod report;
 mod roles;
 mod scheme;
+mod webrtc;
 
 use std::sync::Arc;
 use std::time::Duration;

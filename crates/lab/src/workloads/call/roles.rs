@@ -9,19 +9,24 @@ use airlane_base::{IP_UDP_HEADER_BYTES, InputError, Rate, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
     CapacitySource, ChannelRecord, ChannelView, Deviation, EncodedRecord, EncoderConfig,
-    LayerTable, ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig, SpeechConfig,
-    TrackChange, join, participant_transport, serve, server_transport,
+    LayerTable, Media, MediaOf, ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig,
+    SpeechConfig, TrackChange, join, participant_transport, serve, server_transport,
 };
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::scheme::CapacityKind;
+use super::scheme::{CapacityKind, VideoTransport};
+use super::webrtc::Sessions;
 use super::{Change, Entry, OfScheme, Output, ParticipantOutput, Participants, TrackKind};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{OracleLink, Pair, RunContext};
+
+/// Time for which a receiver of WebRTC waits for a frame before it asks for a key frame (libwebrtc,
+/// `kMaxWaitForKeyFrame`).
+const WEBRTC_KEY_FRAME_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Record of a participant so far.
 #[derive(Default)]
@@ -73,20 +78,51 @@ pub(super) fn start(
     let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let channels = Channels::default();
     let mut participants = Vec::new();
+    let server_ends: Arc<Mutex<BTreeMap<String, Media>>> = Arc::default();
     for (number, (entry, name)) in traffic.each().enumerate() {
         let pair = context.attach()?;
+        let media = match of_scheme.transport {
+            VideoTransport::Quic => None,
+            VideoTransport::WebRtc => {
+                let sessions = sessions(traffic, entry, &name, number);
+                let (media, server_end) = sessions.start(&pair, context)?;
+                server_ends.lock().insert(name.clone(), server_end);
+                Some(media)
+            }
+        };
         if number == 0 {
             let capacity_source = match of_scheme.capacity {
                 CapacityKind::Delivered | CapacityKind::Estimates => CapacitySource::Found,
                 CapacityKind::Air => CapacitySource::Reported,
                 CapacityKind::Oracle => oracle(traffic, of_scheme.interval, context)?,
             };
-            let config = ServerConfig { capacity_source, ..of_scheme.server() };
+            let server_ends = server_ends.clone();
+            let media_of = move |name: &str| server_ends.lock().remove(name);
+            let media = media.is_some().then(|| MediaOf(Arc::new(media_of)));
+            let config = ServerConfig { capacity_source, media, ..of_scheme.server() };
             serve_all(&pair, config, &of_scheme, &channels, context)?;
         }
-        participants.push(start_one(entry, name, &of_scheme, &pair, context)?);
+        participants.push(start_one(entry, name, media, &of_scheme, &pair, context)?);
     }
     Ok(Box::new(Roles { participants, channels, end: context.end }))
+}
+
+/// Sessions of WebRTC for a participant: up goes what it sends at most, down what all others do.
+fn sessions<'a>(
+    traffic: &Participants,
+    entry: &Entry,
+    name: &'a str,
+    number: usize,
+) -> Sessions<'a> {
+    let max_up = entry.max_video();
+    let all = traffic.each().map(|(entry, _)| entry.max_video().bps()).sum::<u64>();
+    Sessions {
+        name,
+        number,
+        begin: Time::ZERO + entry.start,
+        max_up,
+        max_down: Rate::from_bps(all - max_up.bps()),
+    }
 }
 
 /// CapacityKind as an oracle knows them: what the half-duplex link of each participant will carry in the next
@@ -130,6 +166,7 @@ fn serve_all(
 ) -> Result<(), LabError> {
     let rtt = context.scenario().network.rtt;
     let config = of_scheme.acks.of(context.transport(&context.scheme().control), rtt);
+    let config = of_scheme.transport.of(config);
     let endpoint = context.server(pair, server_transport(config))?;
     let channels = channels.clone();
     let note = move |record: ChannelRecord| {
@@ -142,18 +179,25 @@ fn serve_all(
 fn start_one(
     entry: &Entry,
     name: String,
+    media: Option<Media>,
     of_scheme: &OfScheme,
     pair: &Pair,
     context: &mut RunContext<'_>,
 ) -> Result<Started, LabError> {
     let rtt = context.scenario().network.rtt_at(entry.at);
     let config = of_scheme.acks.of(context.transport(&context.scheme().control), rtt);
+    let config = of_scheme.transport.of(config);
     let endpoint = context.client(pair, participant_transport(config))?;
     let begin = Time::ZERO + entry.start;
-    let shares_screen = entry.changes.iter().any(|change| change.track == TrackKind::Screen);
+    let base = ParticipantConfig::new(name.clone());
     let config = ParticipantConfig {
         camera: Some(entry.encoder()),
-        screen: shares_screen.then(|| entry.screen.encoder()),
+        key_frame_timeout: match media {
+            None => base.key_frame_timeout,
+            Some(_) => WEBRTC_KEY_FRAME_TIMEOUT,
+        },
+        media,
+        screen: entry.shares_screen().then(|| entry.screen.encoder()),
         layers: if of_scheme.has_layers() { entry.table() } else { LayerTable::default() },
         audio: entry.audio,
         speech: entry
@@ -169,7 +213,7 @@ fn start_one(
             follows_notices: entry.follows_notices,
         },
         restores: of_scheme.restores,
-        ..ParticipantConfig::new(name.clone())
+        ..base
     };
     let noted: Arc<Mutex<Noted>> = Arc::default();
     let (done, ended) = oneshot::channel();
@@ -213,6 +257,18 @@ async fn take_part(
 }
 
 impl Entry {
+    fn shares_screen(&self) -> bool {
+        self.changes.iter().any(|change| change.track == TrackKind::Screen)
+    }
+
+    /// Highest bitrate of its videos together: a camera gets what a screen leaves.
+    fn max_video(&self) -> Rate {
+        match self.shares_screen() {
+            true => self.camera.max_rate.max(self.screen.max_rate),
+            false => self.camera.max_rate,
+        }
+    }
+
     /// The encoder of its camera. Each frame of a point cloud is a key frame, of the size of any other.
     fn encoder(&self) -> EncoderConfig {
         let camera = self.camera.encoder();

@@ -12,7 +12,7 @@ use airlane_plum::{
     OptimiserConfig, Problem, Qoe, Target, Targets, VideoBounds, Views, fixed_rules, fixed_share,
     solver_for, targets,
 };
-use airlane_quic::{AckPolicy, TransportConfig};
+use airlane_quic::{AckPolicy, Timers, TransportConfig};
 use serde::Serialize;
 
 use airlane_scenario::{DURATION, RATE, Reader, SchemePart, range, words};
@@ -57,7 +57,24 @@ pub(super) enum Acks {
     Tack,
 }
 
+/// Transport of the video of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) enum VideoTransport {
+    /// The connection of each participant, under the scheme's controller.
+    #[default]
+    Quic,
+    /// WebRTC beside it, under GCC.
+    WebRtc,
+}
+
+impl VideoTransport {
+    fn is_quic(&self) -> bool {
+        *self == Self::Quic
+    }
+}
+
 words! {
+    VideoTransport: "quic" => Self::Quic, "webrtc" => Self::WebRtc;
     Thinned: "transcode" => Self::Transcode, "layers" => Self::Layers;
     LayerRule: "max-min" => Self::MaxMin, "livekit" => Self::LiveKit,
         "mediasoup" => Self::Mediasoup;
@@ -108,6 +125,8 @@ pub(super) struct OfScheme {
     thinning: Thinned,
     allocator: LayerRule,
     speakers_first: bool,
+    #[serde(skip_serializing_if = "VideoTransport::is_quic")]
+    pub(super) transport: VideoTransport,
 }
 
 impl Default for OfScheme {
@@ -132,6 +151,7 @@ impl Default for OfScheme {
             thinning: Thinned::Transcode,
             allocator: LayerRule::MaxMin,
             speakers_first: false,
+            transport: VideoTransport::Quic,
         }
     }
 }
@@ -167,6 +187,9 @@ impl SchemePart for OfScheme {
         }
         if self.speakers_first {
             notes.push("In calls the video of who speaks comes first.".to_owned());
+        }
+        if self.transport == VideoTransport::WebRtc {
+            notes.push("Video of calls goes over WebRTC, whose controller is GCC.".to_owned());
         }
         if self.acks == Acks::Tack {
             notes.push("Calls acknowledge at most four times in a round trip.".to_owned());
@@ -230,6 +253,17 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let allocator = r.word_or_none("call_allocator", "\"max-min\"", doc);
     let doc = "Whether the video of the participant who speaks gets what it needs of a downlink before those of others.";
     let speakers_first = r.flag_or_none("call_speakers_first", "false", doc);
+    let doc = "What carries the video of a call: each participant's connection, under the scheme's controller, or WebRTC \
+               beside it, under GCC, while audio and messages stay on the connection.";
+    let transport = r.word_or_none("call_transport", "\"quic\"", doc);
+    if acks.is_some() && transport == Some(VideoTransport::WebRtc) {
+        let found = "found call_transport = \"webrtc\"";
+        r.fail(
+            "call_ack",
+            found,
+            "expected none: then every packet of audio is acknowledged at once",
+        );
+    }
     if allocator.is_some() && thinning != Some(Thinned::Layers) {
         let found = "found no call_thinning = \"layers\"";
         r.fail("call_allocator", found, "expected it: only layers are allocated");
@@ -239,7 +273,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let is_silent = is_silent && interval.is_none() && threshold.is_none() && drop.is_none();
     let is_silent = is_silent && last_n.is_none() && acks.is_none();
     let is_silent = is_silent && thinning.is_none() && allocator.is_none();
-    let is_silent = is_silent && speakers_first.is_none();
+    let is_silent = is_silent && speakers_first.is_none() && transport.is_none();
     if is_silent && restores.is_none() && min_frame.is_none() {
         return None;
     }
@@ -262,6 +296,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
         thinning: thinning.unwrap_or(default.thinning),
         allocator: allocator.unwrap_or(default.allocator),
         speakers_first: speakers_first.unwrap_or(default.speakers_first),
+        transport: transport.unwrap_or(default.transport),
     })
 }
 
@@ -279,6 +314,10 @@ impl OfScheme {
                     CapacityMethod::Delivered
                 }
                 CapacityKind::Estimates => CapacityMethod::Estimates,
+            },
+            min_queue_age: match self.transport {
+                VideoTransport::Quic => Duration::ZERO,
+                VideoTransport::WebRtc => FEEDBACK_DELAY,
             },
             ..CapacityConfig::default()
         };
@@ -338,6 +377,27 @@ impl OfScheme {
         }
     }
 }
+
+impl VideoTransport {
+    /// `config` of a connection beside which it may carry the video. By round trips on it a queue is seen: so it is
+    /// never silent for long, and every packet is acknowledged at once, so that no wait is in them.
+    pub(super) fn of(self, config: TransportConfig) -> TransportConfig {
+        match self {
+            Self::Quic => config,
+            Self::WebRtc => TransportConfig {
+                acks: AckPolicy::Decimated { packets: 1, max_delay: Duration::from_millis(1) },
+                timers: Timers { keep_alive: Some(PROBE_INTERVAL), ..config.timers },
+                ..config
+            },
+        }
+    }
+}
+
+/// Time that passes until feedback tells of a delivery: one interval of TWCC, and a way back through the queue.
+const FEEDBACK_DELAY: Duration = Duration::from_millis(100);
+
+/// Silence after which a connection beside WebRTC is probed: beyond the pauses between packets of audio.
+const PROBE_INTERVAL: Duration = Duration::from_millis(40);
 
 impl Acks {
     /// `config` with acknowledgements as they are sent where the round trip takes `rtt` at least.
