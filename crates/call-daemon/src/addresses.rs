@@ -33,7 +33,10 @@ pub(crate) fn announced(
     let usable = if others.is_empty() { loopback } else { others };
     if usable.is_empty() {
         let expected = "name one with --announce ADDR";
-        return Err(InputError::new("this machine has no address that clients could reach", expected));
+        return Err(InputError::new(
+            "this machine has no address that clients could reach",
+            expected,
+        ));
     }
     Ok(usable.into_iter().map(|ip| SocketAddr::new(ip, local.port())).take(MAX_ANNOUNCED).collect())
 }
@@ -86,6 +89,8 @@ mod tests {
     fn a_socket_of_all_addresses_announces_usable_ones_of_its_family() {
         let all = announced(&[], at("0.0.0.0:4460")).unwrap();
         assert!(!all.is_empty() && all.len() <= MAX_ANNOUNCED);
-        assert!(all.iter().all(|at| at.is_ipv4() && !at.ip().is_unspecified() && at.port() == 4460));
+        assert!(
+            all.iter().all(|at| at.is_ipv4() && !at.ip().is_unspecified() && at.port() == 4460)
+        );
     }
 }

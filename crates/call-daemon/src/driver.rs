@@ -126,7 +126,8 @@ impl Driver {
         let to = announced_of(&self.announced, local);
         let from = SocketAddr::new(received.src.ip().to_canonical(), received.src.port());
         let datagram = Datagram { from, to, bytes: &received.payload };
-        self.conference.receive(received.at, &datagram);
+        let Self { conference, socket, .. } = self;
+        conference.receive(received.at, &datagram, &mut |transmit| emit(&**socket, transmit));
     }
 
     fn follow(&mut self, command: Command) {
@@ -135,7 +136,9 @@ impl Driver {
             Command::Join { request, answered, reply } => {
                 let joined = self.conference.join(now, request, *answered);
                 let id = joined.as_ref().ok().copied();
-                if reply.send(joined).is_err() && let Some(id) = id {
+                if reply.send(joined).is_err()
+                    && let Some(id) = id
+                {
                     tracing::debug!("a client went while it joined: {id:?}");
                 }
             }

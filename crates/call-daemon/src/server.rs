@@ -131,8 +131,12 @@ impl CallServer {
         let (socket, listener) = bind(&runtime, first)?;
         let media = socket.local_addr();
         let announced = addresses::announced(&config.announce, media)?;
-        let ips: Vec<IpAddr> =
-            config.listen.iter().map(SocketAddr::ip).chain(announced.iter().map(SocketAddr::ip)).collect();
+        let ips: Vec<IpAddr> = config
+            .listen
+            .iter()
+            .map(SocketAddr::ip)
+            .chain(announced.iter().map(SocketAddr::ip))
+            .collect();
         let certificates = ServedCertificates::new(
             config.certificate.into_iter().collect(),
             config.data_folder.clone(),
@@ -174,13 +178,8 @@ impl CallServer {
             stopping: stops,
         };
         let tls = Security::Tls(TlsAcceptor::from(Arc::new(tls(&certificates)?)));
-        let mut ready = Ready {
-            addresses: Vec::new(),
-            http: Vec::new(),
-            media,
-            announced,
-            development,
-        };
+        let mut ready =
+            Ready { addresses: Vec::new(), http: Vec::new(), media, announced, development };
         let mut listener = Some(listener);
         for mut at in config.listen {
             if at.port() == 0 {

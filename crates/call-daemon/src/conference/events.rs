@@ -155,12 +155,7 @@ impl Conference {
 }
 
 /// Forwards a packet into a slot.
-fn forward(
-    to: &mut Participant,
-    slot: usize,
-    at: (Clock, Time),
-    from: &TrackPacket<'_>,
-) {
+fn forward(to: &mut Participant, slot: usize, at: (Clock, Time), from: &TrackPacket<'_>) {
     let Some(lines) = to.lines.get_mut(slot) else { return };
     let line = if from.kind == MediaKind::Audio { &mut lines.audio } else { &mut lines.video };
     if let Some(line) = line {

@@ -155,8 +155,13 @@ impl Conference {
         }
     }
 
-    /// Takes a datagram. What is of no session is counted and dropped.
-    pub(crate) fn receive(&mut self, at: Time, datagram: &Datagram<'_>) {
+    /// Takes a datagram, and hands what its session answers to `send`. What is of no session is counted and dropped.
+    pub(crate) fn receive(
+        &mut self,
+        at: Time,
+        datagram: &Datagram<'_>,
+        send: &mut dyn FnMut(&Transmit),
+    ) {
         let instant = self.clock.instant(at);
         let is_stun = stun::is_stun(datagram.bytes);
         let id = match is_stun {
@@ -177,7 +182,29 @@ impl Conference {
         }
         participant.heard = at;
         participant.session.receive(instant, datagram);
-        self.ready.insert(participant.id);
+        let id = participant.id;
+        // str0m keeps one packet at a time: it is taken before the next datagram. Whoever gets it is driven later.
+        self.drain(at, id, send, &mut Vec::new());
+    }
+
+    /// Takes what a session has to say.
+    fn drain(
+        &mut self,
+        now: Time,
+        id: ParticipantId,
+        send: &mut dyn FnMut(&Transmit),
+        events: &mut Vec<Event>,
+    ) {
+        let Some(participant) = self.participants.get_mut(&id) else { return };
+        let instant = self.clock.instant(now);
+        let next = participant.session.drain(instant, send, events);
+        self.schedule(id, instant, next);
+        for event in events.drain(..) {
+            self.on_event(now, id, event);
+        }
+        if self.participants.get(&id).is_some_and(|of| of.session.is_over()) {
+            self.remove(now, id);
+        }
     }
 
     /// Does all that is due, and hands datagrams to `send`.
@@ -201,15 +228,7 @@ impl Conference {
                 return;
             }
             for id in ready {
-                let Some(participant) = self.participants.get_mut(&id) else { continue };
-                let next = participant.session.drain(instant, send, &mut events);
-                self.schedule(id, instant, next);
-                for event in events.drain(..) {
-                    self.on_event(now, id, event);
-                }
-                if self.participants.get(&id).is_some_and(|of| of.session.is_over()) {
-                    self.remove(now, id);
-                }
+                self.drain(now, id, send, &mut events);
             }
         }
     }

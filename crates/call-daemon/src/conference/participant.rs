@@ -98,8 +98,11 @@ impl Participant {
         let Joining { id, room, name, role, resource } = joining;
         let Answered { rtc, fragment, lines: media, .. } = answered;
         let track = |line: &crate::media::offer::MediaLine| Track::of(&rtc, line.mid, line.kind);
-        let tracks: Vec<Track> =
-            if role == Role::Viewer { Vec::new() } else { media.iter().filter_map(track).collect() };
+        let tracks: Vec<Track> = if role == Role::Viewer {
+            Vec::new()
+        } else {
+            media.iter().filter_map(track).collect()
+        };
         let receiving = |kind: MediaKind| {
             let of_kind = media.iter().filter(move |line| line.kind == kind);
             of_kind.filter_map(|line| Line::of(&rtc, line.mid, kind)).collect::<Vec<_>>()
@@ -232,7 +235,8 @@ impl Participant {
 
     /// Tells the downlink's controller what there would be to send, so that it looks for so much.
     fn aim(&mut self, division: &Division, max_bps: u64) {
-        let desired = ((division.most + self.audio_bps()) * AIM_MARGIN / MEDIA_SHARE).min(max_bps as f64);
+        let desired =
+            ((division.most + self.audio_bps()) * AIM_MARGIN / MEDIA_SHARE).min(max_bps as f64);
         let desired = desired.max(MIN_AIM_BPS);
         if (desired - self.desired_bps).abs() <= self.desired_bps * AIM_CHANGE {
             return;

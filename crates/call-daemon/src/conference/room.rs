@@ -44,8 +44,7 @@ impl Room {
         for (source, receiver) in all {
             receivers.entry(source).or_default().push(receiver);
         }
-        self.receivers =
-            receivers.into_iter().map(|(source, all)| (source, all.into())).collect();
+        self.receivers = receivers.into_iter().map(|(source, all)| (source, all.into())).collect();
     }
 
     /// Takes note of who speaks. True if that has changed.

@@ -85,7 +85,8 @@ pub(crate) fn divide(budget: f64, videos: &[Video]) -> Division {
         true => Some(video.current.unwrap_or(LayerIndex::HIGHEST)),
         false => step.map(|step| video.layers.steps()[step].layer),
     };
-    let top = |video: &Video| video.layers.steps().iter().map(|s| s.rate.as_f64()).fold(0.0, f64::max);
+    let top =
+        |video: &Video| video.layers.steps().iter().map(|s| s.rate.as_f64()).fold(0.0, f64::max);
     Division {
         targets: steps.iter().zip(videos).map(target).collect(),
         total,

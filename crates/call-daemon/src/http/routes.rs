@@ -99,6 +99,8 @@ mod tests {
         ] {
             assert_eq!(of(method, path), Ok(route), "{method} {path}");
         }
-        assert!(of("GET", "/a%20b").is_err() && of("GET", &format!("/{}", "x".repeat(99))).is_err());
+        assert!(
+            of("GET", "/a%20b").is_err() && of("GET", &format!("/{}", "x".repeat(99))).is_err()
+        );
     }
 }

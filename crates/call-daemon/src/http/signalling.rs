@@ -99,7 +99,8 @@ impl Signalling {
             Route::Leave(resource) => self.leave(resource).await,
             Route::Options(methods) => Ok(options(methods)),
             Route::NotAllowed(methods) => {
-                let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, "this method is not available");
+                let mut answer =
+                    plain(StatusCode::METHOD_NOT_ALLOWED, "this method is not available");
                 answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
                 Ok(open(answer))
             }

@@ -125,8 +125,7 @@ impl Line {
     fn outgoing<'a>(&mut self, from: &'a TrackPacket<'_>) -> Option<Outgoing<'a>> {
         let packet = from.packet;
         let Some((config, info)) = &from.layered else {
-            let numbers =
-                Numbers { sequence: *packet.seq_no, timestamp: packet.header.timestamp };
+            let numbers = Numbers { sequence: *packet.seq_no, timestamp: packet.header.timestamp };
             let descriptor = packet.header.ext_vals.user_values.get::<DescriptorBytes>();
             return Some(Outgoing {
                 numbers,
@@ -149,7 +148,8 @@ impl Line {
             Cow::Borrowed(bytes) if bytes.len() == packet.payload.len() => packet.payload.clone(),
             changed => Arc::from(&*changed),
         };
-        let descriptor = forwarded.dependency_descriptor.map(|bytes| Cow::Owned(bytes.into_owned()));
+        let descriptor =
+            forwarded.dependency_descriptor.map(|bytes| Cow::Owned(bytes.into_owned()));
         Some(Outgoing {
             numbers: Numbers { sequence: forwarded.sequence, timestamp: forwarded.timestamp },
             marker: forwarded.marker,

@@ -41,7 +41,10 @@ fn ready_line(ready: &Ready) -> String {
 /// Prints what a newcomer needs to know.
 fn hints(ready: &Ready) {
     if let Some(development) = &ready.development {
-        eprintln!("development certificate, of which browsers warn: {}", super::kept_at(development));
+        eprintln!(
+            "development certificate, of which browsers warn: {}",
+            super::kept_at(development)
+        );
         eprintln!("  public key SHA-256: {}", development.spki_sha256);
     }
     let first = ready.http.first().map(|at| format!("http://localhost:{}", at.port()));
