@@ -7,6 +7,8 @@ const REPORT_MS = 250;
 /** Time without connectivity after which the page joins anew, and the waits before that, ms. */
 const LOST_MS = 6000;
 const RETRY_MS = [500, 1000, 2000, 4000, 8000];
+/** Silence of the server after which nothing is held, ms. */
+const NOTICE_TIMEOUT_MS = 3000;
 /** Bitrate of a camera's video and of a screen's at most, bit/s. */
 export const CAMERA_BPS = 800_000;
 export const SCREEN_BPS = 2_500_000;
@@ -146,6 +148,7 @@ export class CallConnection extends EventTarget {
   #close() {
     clearTimeout(this.lostTimer);
     clearInterval(this.reports);
+    clearTimeout(this.notices);
     const { pc } = this;
     this.pc = null;
     pc?.close();
@@ -167,6 +170,9 @@ export class CallConnection extends EventTarget {
 
   /** Follows a notice: the ceiling is applied before it is acknowledged. */
   async #follow({ epoch, ceiling_bps: bps }) {
+    clearTimeout(this.notices);
+    // A server that is silent holds nobody.
+    if (bps !== null) this.notices = setTimeout(() => this.#follow({ epoch, ceiling_bps: null }), NOTICE_TIMEOUT_MS);
     if (epoch === this.ceiling.epoch && bps === this.ceiling.bps) return;
     const isFirst = this.ceiling.epoch === null && bps === null;
     this.ceiling = { epoch, bps };

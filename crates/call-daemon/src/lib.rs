@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod addresses;
+mod channel;
 mod clock;
 mod conference;
 mod driver;

@@ -19,6 +19,8 @@ pub struct CallLimits {
     pub max_offers_per_minute: u32,
     /// Bitrate of a participant's uplink and of its downlink, each, bit/s.
     pub max_bitrate_bps: u64,
+    /// True if Plum coordinates uplinks and downlinks.
+    pub is_coordinated: bool,
 }
 
 impl Default for CallLimits {
@@ -31,6 +33,7 @@ impl Default for CallLimits {
             silence_timeout: Duration::from_secs(30),
             max_offers_per_minute: 60,
             max_bitrate_bps: 6_000_000,
+            is_coordinated: true,
         }
     }
 }

@@ -35,7 +35,11 @@ impl Conference {
                         participant.channel = None;
                     }
                     Event::EgressBitrateEstimate(BweKind::Twcc { estimate, .. }) => {
-                        participant.down_estimate = Some(Rate::from_bps(estimate.as_u64()));
+                        participant.path.down_estimate = Some(Rate::from_bps(estimate.as_u64()));
+                    }
+                    Event::PeerStats(stats) => {
+                        let loss = stats.egress_loss_fraction.map_or(0.0, f64::from);
+                        participant.path.down_loss = loss;
                     }
                     _ => {}
                 }
@@ -78,13 +82,25 @@ impl Conference {
                 }
             }
             Some(FromClient::Leave) => self.remove(now, id),
-            Some(FromClient::Report { .. } | FromClient::Pong { .. }) | None => {}
+            Some(FromClient::Report { epoch, outgoing_bps }) => {
+                participant.path.on_report(epoch, outgoing_bps);
+            }
+            Some(FromClient::Pong { sequence }) => participant.path.on_pong(now, sequence),
+            None => {}
         }
     }
 
     /// Forwards a packet to all who receive its publisher.
     fn on_packet(&mut self, now: Time, id: ParticipantId, packet: &RtpPacket) {
         let Some(publisher) = self.participants.get_mut(&id) else { return };
+        if let Some(sent) = packet.header.ext_vals.abs_send_time {
+            let arrived = self.clock.instant(now);
+            let delay = match arrived.checked_duration_since(sent) {
+                Some(delay) => delay.as_secs_f64(),
+                None => -sent.saturating_duration_since(arrived).as_secs_f64(),
+            };
+            publisher.path.on_uplink(now, delay);
+        }
         let Some(track) = publisher.track_of(packet) else { return };
         let track = &mut publisher.tracks[track];
         let Some(from) = track.packet(now, &mut publisher.session, packet) else { return };

@@ -7,6 +7,7 @@
 //! ```
 
 mod config;
+mod coordination;
 mod demux;
 mod events;
 mod messages;
@@ -20,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use airlane_base::Time;
+use airlane_call::CoordinationConfig;
 use str0m::Event;
 use str0m::net::Transmit;
 
@@ -39,6 +41,8 @@ use crate::names::RoomName;
 
 /// Interval of what is done for all rooms: messages, speakers, shares of downlinks.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval at which everybody is told the quality of all connections.
+const QUALITY_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause before a session is called again that wants to be called at once.
 const MIN_PAUSE: Duration = Duration::from_micros(500);
 
@@ -66,6 +70,9 @@ pub(crate) struct Conference {
     /// Sessions that have something to say.
     ready: BTreeSet<ParticipantId>,
     next_tick: Time,
+    next_quality: Time,
+    /// The chooser of bitrates of all rooms; `None`: nothing is coordinated.
+    coordination: Option<CoordinationConfig>,
     /// Datagrams that were of no session.
     pub(crate) stray_datagrams: u64,
 }
@@ -83,6 +90,10 @@ impl Conference {
             timeout_of: BTreeMap::new(),
             ready: BTreeSet::new(),
             next_tick: now + TICK_INTERVAL,
+            next_quality: now + QUALITY_INTERVAL,
+            coordination: limits
+                .is_coordinated
+                .then(|| coordination::config(limits.max_bitrate_bps)),
             stray_datagrams: 0,
         }
     }
@@ -123,7 +134,8 @@ impl Conference {
         let participant = Participant::new(now, joining, answered);
         self.demux.add(participant.fragment.clone(), id);
         self.participants.insert(id, participant);
-        let room = self.rooms.entry(room).or_insert_with(Room::new);
+        let room =
+            self.rooms.entry(room).or_insert_with(|| Room::new(self.coordination.clone(), now));
         room.members.push(id);
         room.has_news = true;
         self.ready.insert(id);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use airlane_base::{Rate, Time};
+use airlane_base::Time;
 use airlane_sfu::LayerTable;
 use str0m::bwe::Bitrate;
 use str0m::channel::ChannelId;
@@ -12,16 +12,17 @@ use str0m::rtp::{RtpPacket, Ssrc};
 use super::messages::{ParticipantId, Person, ToClient};
 use super::shares::{Division, Video, divide};
 use super::slots::Slots;
+use crate::channel::Channel;
 use crate::media::answerer::Answered;
 use crate::media::line::Line;
-use crate::media::session::{Session, Traffic};
+use crate::media::session::Session;
 use crate::media::track::Track;
 use crate::names::RoomName;
 
 /// Messages of a client that are read between two ticks.
 const MAX_MESSAGES_PER_TICK: u32 = 50;
 /// Share of the bytes of packets that is payload: the rest is headers, and packets that are sent again.
-const MEDIA_SHARE: f64 = 0.93;
+pub(super) const MEDIA_SHARE: f64 = 0.93;
 /// Bitrate of one participant's audio.
 const AUDIO_BPS: f64 = 40e3;
 /// Bitrate that is looked for relative to what there is to send, and at least.
@@ -72,14 +73,15 @@ pub(crate) struct Participant {
     pub(crate) slots: Slots<ParticipantId>,
     pub(crate) channel: Option<ChannelId>,
     pub(crate) track_state: TrackState,
-    /// Time of its offer, and of the last datagram that came.
-    pub(crate) joined: Time,
+    /// Time of the last datagram that came.
     pub(crate) heard: Time,
     pub(crate) is_connected: bool,
-    /// Bandwidth that the server's controller estimates towards it.
-    pub(crate) down_estimate: Option<Rate>,
-    /// Bitrate that the downlink's controller looks for.
-    desired_bps: f64,
+    /// Its channel: capacity, estimates, and what is held.
+    pub(crate) path: Channel,
+    /// Least bitrate that the downlink's controller keeps up with padding, and the one that it looks for.
+    aim_bps: (f64, f64),
+    /// True if some of what others send is not forwarded to it for lack of bandwidth.
+    pub(crate) is_thinned: bool,
     /// Messages that were read since the last tick.
     messages: u32,
 }
@@ -135,11 +137,11 @@ impl Participant {
             lines,
             channel: None,
             track_state,
-            joined: now,
             heard: now,
             is_connected: false,
-            down_estimate: None,
-            desired_bps: 0.0,
+            path: Channel::new(),
+            aim_bps: (0.0, 0.0),
+            is_thinned: false,
             messages: 0,
         }
     }
@@ -191,20 +193,25 @@ impl Participant {
         self.messages <= MAX_MESSAGES_PER_TICK
     }
 
-    /// Forgets the messages of the last tick.
-    pub(crate) fn on_tick(&mut self) {
+    /// Forgets the messages of the last tick, samples the channel, and asks for a round trip.
+    pub(crate) fn on_tick(&mut self, now: Time) {
         self.messages = 0;
+        self.path.sample(now, self.session.traffic);
+        if self.channel.is_some() {
+            let sequence = self.path.ping(now);
+            self.tell(&ToClient::Ping { sequence });
+        }
     }
 
     /// Divides its downlink over the videos that it receives. Key frames that this takes, by source and encoding.
     pub(crate) fn divide(
         &mut self,
+        now: Time,
         layers: &BTreeMap<ParticipantId, LayerTable>,
         screens: &BTreeSet<ParticipantId>,
         max_bps: u64,
     ) -> Vec<(ParticipantId, u8)> {
-        let estimate = self.down_estimate.map_or(f64::INFINITY, Rate::as_f64);
-        let budget = estimate.min(max_bps as f64) * MEDIA_SHARE - self.audio_bps();
+        let budget = self.path.down_bps(now).min(max_bps as f64) * MEDIA_SHARE - self.audio_bps();
         let mut places = Vec::new();
         let mut videos = Vec::new();
         for (slot, source) in self.slots.sources().iter().enumerate() {
@@ -222,6 +229,7 @@ impl Participant {
             line.set_target(*target);
             wanted.extend(line.wants_key_frame().map(|encoding| (source, encoding)));
         }
+        self.is_thinned = division.next.is_some();
         self.aim(&division, max_bps);
         wanted
     }
@@ -233,16 +241,22 @@ impl Participant {
         audible.count() as f64 * AUDIO_BPS
     }
 
-    /// Tells the downlink's controller what there would be to send, so that it looks for so much.
+    /// Tells the downlink's controller what there would be to send, so that it looks for so much. A downlink that is
+    /// held looks for no more than that. One whose uplink is held has room: padding keeps it busy up to the next layer,
+    /// for a controller that is limited by what is sent does not find what became free.
     fn aim(&mut self, division: &Division, max_bps: u64) {
-        let desired =
-            ((division.most + self.audio_bps()) * AIM_MARGIN / MEDIA_SHARE).min(max_bps as f64);
-        let desired = desired.max(MIN_AIM_BPS);
-        if (desired - self.desired_bps).abs() <= self.desired_bps * AIM_CHANGE {
+        let of_packets = |media: f64| (media + self.audio_bps()) / MEDIA_SHARE;
+        let desired = (of_packets(division.most) * AIM_MARGIN).min(max_bps as f64).max(MIN_AIM_BPS);
+        let desired = self.path.down_target().map_or(desired, |held| desired.min(held.as_f64()));
+        let next = division.next.map_or(0.0, of_packets);
+        let least = self.path.freed_bps().map_or(0.0, |room| next.min(room)).min(desired);
+        let is_near = |new: f64, old: f64| (new - old).abs() <= old * AIM_CHANGE;
+        if is_near(least, self.aim_bps.0) && is_near(desired, self.aim_bps.1) {
             return;
         }
-        self.desired_bps = desired;
-        self.session.call(|rtc| rtc.bwe().set_bitrate(Bitrate::ZERO, Bitrate::from(desired)));
+        self.aim_bps = (least, desired);
+        self.session
+            .call(|rtc| rtc.bwe().set_bitrate(Bitrate::from(least), Bitrate::from(desired)));
     }
 
     /// True if others can receive it.
@@ -262,9 +276,5 @@ impl Participant {
             audio_mid: mid(at.and_then(|at| at.audio.as_ref())),
             video_mid: mid(at.and_then(|at| at.video.as_ref())),
         }
-    }
-
-    pub(crate) fn traffic(&self) -> Traffic {
-        self.session.traffic
     }
 }

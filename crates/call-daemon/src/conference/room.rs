@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::messages::ParticipantId;
+use airlane_base::Time;
+use airlane_call::{Coordination, CoordinationConfig};
+
 use crate::media::speaker::ActiveSpeaker;
 
 /// Slot of a participant.
@@ -20,16 +23,19 @@ pub(crate) struct Room {
     speakers: Vec<ParticipantId>,
     /// True if participants are to be told about each other.
     pub(crate) has_news: bool,
+    /// Coordination of uplinks and downlinks; `None`: there is none.
+    pub(crate) coordination: Option<Coordination<ParticipantId>>,
 }
 
 impl Room {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(coordination: Option<CoordinationConfig>, now: Time) -> Self {
         Self {
             members: Vec::new(),
             receivers: BTreeMap::new(),
             speaker: ActiveSpeaker::new(),
             speakers: Vec::new(),
             has_news: false,
+            coordination: coordination.map(|config| Coordination::new(config, now)),
         }
     }
 

@@ -6,8 +6,8 @@ use airlane_base::Time;
 use airlane_sfu::LayerTable;
 use str0m::media::MediaKind;
 
-use super::Conference;
 use super::messages::{ParticipantId, ToClient};
+use super::{Conference, QUALITY_INTERVAL};
 use crate::names::RoomName;
 
 impl Conference {
@@ -16,7 +16,7 @@ impl Conference {
         let limits = self.limits;
         let mut gone = Vec::new();
         for participant in self.participants.values_mut() {
-            participant.on_tick();
+            participant.on_tick(now);
             let timeout = match participant.is_connected {
                 true => limits.silence_timeout,
                 false => limits.connect_timeout,
@@ -31,9 +31,16 @@ impl Conference {
         let names: Vec<RoomName> = self.rooms.keys().cloned().collect();
         for name in names {
             self.find_speaker(now, &name);
+            self.coordinate(now, &name);
             self.divide_downlinks(now, &name);
             self.tell_people(&name);
         }
+        if now >= self.next_quality {
+            self.next_quality = now + QUALITY_INTERVAL;
+            self.tell_qualities();
+        }
+        let ids = self.participants.keys().copied();
+        self.ready.extend(ids);
     }
 
     fn find_speaker(&mut self, now: Time, name: &RoomName) {
@@ -68,7 +75,7 @@ impl Conference {
         }
         for id in &members {
             let Some(to) = self.participants.get_mut(id) else { continue };
-            wanted.extend(to.divide(&layers, &screens, self.limits.max_bitrate_bps));
+            wanted.extend(to.divide(now, &layers, &screens, self.limits.max_bitrate_bps));
         }
         for (source, encoding) in wanted {
             self.request_key_frame(now, source, encoding);

@@ -32,6 +32,15 @@ pub(crate) enum CodecName {
     Vp8,
 }
 
+/// Switch of a part.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Switch {
+    /// It is done
+    On,
+    /// It is not done
+    Off,
+}
+
 impl CodecName {
     fn codec(self) -> VideoCodec {
         match self {
@@ -78,6 +87,10 @@ pub(crate) struct CallServeArgs {
     /// Bitrate that a participant sends at most, and receives at most, in kbit/s
     #[arg(long, value_name = "KBPS", default_value = "6000", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     max_bitrate: u32,
+    /// Coordinate what participants send and receive on channels whose two directions share the air,
+    /// as Plum does; off: each direction takes what its congestion control finds
+    #[arg(long, value_enum, value_name = "SWITCH", default_value = "on")]
+    plum: Switch,
     /// Offers to join that one IPv4 address or IPv6 /64 may make in a minute
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_offers: u32,
@@ -109,6 +122,7 @@ impl CallServeArgs {
                 max_rooms: self.max_rooms as usize,
                 max_offers_per_minute: self.max_offers,
                 max_bitrate_bps: u64::from(self.max_bitrate) * 1000,
+                is_coordinated: matches!(self.plum, Switch::On),
                 ..CallLimits::default()
             },
             ..CallServerConfig::new(all_addresses(&self.listen, "--listen")?)
