@@ -25,6 +25,8 @@ const NOTICE_INTERVAL: Duration = Duration::from_millis(500);
 const ACKNOWLEDGEMENT_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Time for which the bitrate from before a hold stands while the controller estimates less.
 const RESTORE_TIME: Duration = Duration::from_secs(2);
+/// Time without a queue after which a channel of which nothing is held is no bottleneck.
+const BOTTLENECK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time over which rates are averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(1);
 /// Longest way that a packet is taken to be on.
@@ -169,15 +171,22 @@ impl Channel {
         (rate(|of| of.received_bytes), rate(|of| of.sent_bytes))
     }
 
-    /// Capacity of both directions together; `None` before the first measurement.
-    pub(crate) fn capacity(&self) -> Option<Rate> {
-        self.capacity.estimate().map(|estimate| estimate.rate)
+    /// Capacity of both directions together; `None` unless packets queued in front of it of late, or one of them is
+    /// held: controllers that are limited by what is sent do not tell what more it would carry.
+    pub(crate) fn capacity(&self, now: Time) -> Option<Rate> {
+        let estimate = self.capacity.estimate().filter(|estimate| estimate.is_measured)?;
+        let is_held = self.control.state() != State::Natural;
+        let is_recent = now.since(estimate.at) <= BOTTLENECK_TIMEOUT;
+        (is_held || is_recent).then_some(estimate.rate)
     }
 
-    /// Measurement, as the coordinator gets it.
-    pub(crate) fn measurement(&self) -> ClientChannel {
+    /// Measurement, as the coordinator gets it. A channel that is no bottleneck is taken to carry `ample`.
+    pub(crate) fn measurement(&self, now: Time, ample: Rate) -> ClientChannel {
+        let estimates = self.up_estimate.zip(self.down_estimate);
+        let sum = estimates.map(|(up, down)| up.bps().saturating_add(down.bps()));
+        let unknown = sum.map(|sum| Rate::from_bps(sum).max(ample));
         ClientChannel {
-            capacity: self.capacity(),
+            capacity: self.capacity(now).or(unknown),
             up: self.up_estimate,
             down: self.down_estimate,
             state: self.control.state(),
@@ -234,7 +243,7 @@ impl Channel {
     pub(crate) fn down_bps(&mut self, now: Time) -> f64 {
         let estimate = self.down_estimate.map_or(f64::INFINITY, Rate::as_f64);
         if let Some(target) = self.control.target() {
-            return target.as_f64().min(self.capacity().map_or(estimate, Rate::as_f64));
+            return target.as_f64().min(self.capacity(now).map_or(estimate, Rate::as_f64));
         }
         if let Some(retained) = self.control.take_retained() {
             self.restored = Some((retained, now + RESTORE_TIME));
@@ -245,8 +254,8 @@ impl Channel {
 
     /// Room that a hold of the uplink leaves to the downlink: what its controller is to look for at once; `None` while
     /// the uplink is not held.
-    pub(crate) fn freed_bps(&self) -> Option<f64> {
-        let (up, capacity) = (self.up_target()?, self.capacity()?);
+    pub(crate) fn freed_bps(&self, now: Time) -> Option<f64> {
+        let (up, capacity) = (self.up_target()?, self.capacity(now)?);
         Some((capacity.as_f64() - up.as_f64()).max(0.0))
     }
 
@@ -288,11 +297,18 @@ mod tests {
         let mut channel = Channel::new();
         channel.on_report(None, Some(900e3));
         channel.down_estimate = Some(Rate::from_bps(700_000));
-        let now = run(&mut channel, 0, 5, 0);
-        assert!((kbps(channel.capacity()) - 1600.0).abs() < 1.0, "the sum of the estimates");
-        run(&mut channel, now, 5, 40);
-        let capacity = kbps(channel.capacity());
+        let ample = Rate::from_bps(12_000_000);
+        let end = run(&mut channel, 0, 5, 0);
+        let now = Time::from_millis(end);
+        assert_eq!(
+            (channel.capacity(now), channel.measurement(now, ample).capacity),
+            (None, Some(ample))
+        );
+        let end = run(&mut channel, end, 5, 40);
+        let now = Time::from_millis(end);
+        let capacity = kbps(channel.capacity(now));
         assert!((capacity - 3000.0).abs() < 90.0, "{capacity}");
+        assert_eq!(channel.measurement(now, ample).capacity, channel.capacity(now));
         let (up, down) = channel.rates();
         assert_eq!((up.bps() / 1000, down.bps() / 1000), (2000, 1000));
     }
@@ -305,10 +321,11 @@ mod tests {
             channel.on_report(Some(7), Some(bps));
         }
         run(&mut channel, 0, 1, 0);
-        assert_eq!(channel.capacity(), None);
+        let measured = |channel: &Channel| channel.measurement(Time::from_millis(2000), Rate::ZERO);
+        assert_eq!(measured(&channel).capacity, None);
         channel.on_report(None, Some(1e300));
         run(&mut channel, 1000, 1, 0);
-        assert!(kbps(channel.capacity()) <= 10.1e6);
+        assert!(kbps(measured(&channel).capacity) <= 10.1e6);
     }
 
     #[test]
@@ -347,6 +364,19 @@ mod tests {
         channel.decide(Decision::Natural);
         assert_eq!(channel.down_bps(at(200)), 2e6);
         assert_eq!(channel.down_bps(at(2300)), 7e5);
+    }
+
+    #[test]
+    fn a_channel_without_a_queue_for_long_is_no_bottleneck_unless_it_is_held() {
+        let mut channel = Channel::new();
+        let end = run(&mut channel, 0, 2, 0);
+        let end = run(&mut channel, end, 5, 40);
+        let end = run(&mut channel, end, 29, 0);
+        assert!(channel.capacity(Time::from_millis(end)).is_some());
+        let end = run(&mut channel, end, 7, 0);
+        assert_eq!(channel.capacity(Time::from_millis(end)), None);
+        channel.decide(Decision::Client(Rate::from_bps(500_000)));
+        assert!(channel.capacity(Time::from_millis(end)).is_some());
     }
 
     #[test]

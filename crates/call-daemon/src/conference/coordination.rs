@@ -33,12 +33,13 @@ impl Conference {
     pub(super) fn coordinate(&mut self, now: Time, name: &RoomName) {
         let Some(room) = self.rooms.get_mut(name) else { return };
         let Some(coordination) = &mut room.coordination else { return };
+        let ample = Rate::from_bps(self.limits.max_bitrate_bps.saturating_mul(2));
         // Whoever sends no video has no uplink that others wait for; who has no data channel says nothing of its own.
         let channels: Vec<(ParticipantId, ClientChannel)> = room
             .members
             .iter()
             .filter_map(|id| self.participants.get(id).filter(|of| of.is_coordinated()))
-            .map(|of| (of.id, of.path.measurement()))
+            .map(|of| (of.id, of.path.measurement(now, ample)))
             .collect();
         for (id, decision) in coordination.update(now, &channels) {
             if let Some(participant) = self.participants.get_mut(&id) {
@@ -47,7 +48,7 @@ impl Conference {
         }
         for id in &room.members {
             let Some(participant) = self.participants.get_mut(id) else { continue };
-            if !participant.is_coordinated() {
+            if !participant.is_coordinated() || participant.path.capacity(now).is_none() {
                 participant.path.decide(Decision::Natural);
             }
             participant.tell_notice(now, self.limits.max_bitrate_bps);
@@ -55,10 +56,10 @@ impl Conference {
     }
 
     /// Tells everybody how the connections in their room are.
-    pub(super) fn tell_qualities(&mut self) {
+    pub(super) fn tell_qualities(&mut self, now: Time) {
         for room in self.rooms.values() {
             let people = room.members.iter().filter_map(|id| self.participants.get(id));
-            let people = people.filter(|of| of.role != Role::Viewer).map(Participant::quality);
+            let people = people.filter(|of| of.role != Role::Viewer).map(|of| of.quality(now));
             let message = ToClient::Quality { people: people.collect() };
             for id in &room.members {
                 if let Some(participant) = self.participants.get_mut(id) {
@@ -90,7 +91,7 @@ impl Participant {
     }
 
     /// Quality of its connection.
-    pub(super) fn quality(&self) -> ConnectionQuality {
+    pub(super) fn quality(&self, now: Time) -> ConnectionQuality {
         let (up, down) = self.path.rates();
         let loss = self.path.down_loss;
         let grade = if !self.is_connected || loss >= POOR_LOSS {
@@ -102,7 +103,7 @@ impl Participant {
         };
         ConnectionQuality {
             id: self.id,
-            capacity_bps: self.path.capacity().map(Rate::as_f64),
+            capacity_bps: self.path.capacity(now).map(Rate::as_f64),
             up_bps: up.as_f64(),
             down_bps: down.as_f64(),
             state: match self.path.state() {

@@ -230,7 +230,7 @@ impl Participant {
             wanted.extend(line.wants_key_frame().map(|encoding| (source, encoding)));
         }
         self.is_thinned = division.next.is_some();
-        self.aim(&division, max_bps);
+        self.aim(now, &division, max_bps);
         wanted
     }
 
@@ -244,12 +244,12 @@ impl Participant {
     /// Tells the downlink's controller what there would be to send, so that it looks for so much. A downlink that is
     /// held looks for no more than that. One whose uplink is held has room: padding keeps it busy up to the next layer,
     /// for a controller that is limited by what is sent does not find what became free.
-    fn aim(&mut self, division: &Division, max_bps: u64) {
+    fn aim(&mut self, now: Time, division: &Division, max_bps: u64) {
         let of_packets = |media: f64| (media + self.audio_bps()) / MEDIA_SHARE;
         let desired = (of_packets(division.most) * AIM_MARGIN).min(max_bps as f64).max(MIN_AIM_BPS);
         let desired = self.path.down_target().map_or(desired, |held| desired.min(held.as_f64()));
         let next = division.next.map_or(0.0, of_packets);
-        let least = self.path.freed_bps().map_or(0.0, |room| next.min(room)).min(desired);
+        let least = self.path.freed_bps(now).map_or(0.0, |room| next.min(room)).min(desired);
         let is_near = |new: f64, old: f64| (new - old).abs() <= old * AIM_CHANGE;
         if is_near(least, self.aim_bps.0) && is_near(desired, self.aim_bps.1) {
             return;
