@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 
 /** Without these a headless Chromium asks the network for things of its own, or waits for a click. */
-const FLAGS = [
+export const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--autoplay-policy=no-user-gesture-required",
   // Four browsers on one machine: none is to be slowed down for not being in front.

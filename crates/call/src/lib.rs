@@ -3,6 +3,7 @@
 mod allocate;
 mod arriving;
 mod control_stream;
+mod coordination;
 mod encoder;
 mod error;
 mod last_n;
@@ -22,6 +23,7 @@ mod split;
 pub mod wire;
 
 pub use allocate::{Allocation, Allocator, AllocatorKind, Offer, StreamId};
+pub use coordination::{Coordination, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT};
 pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
@@ -29,7 +31,7 @@ pub use layers::{InvalidLayers, LayerSelection, LayerTable, MAX_SPATIAL_LAYERS};
 pub use media_transport::{
     ArrivedMessages, EndOf, Media, MediaCounts, MediaOf, MediaTransport, OutgoingVideo,
 };
-pub use optimiser::{Optimise, Optimiser};
+pub use optimiser::{Optimise, Optimiser, optimal_targets};
 pub use participant::{
     ChannelView, Deviation, EncodedRecord, ParticipantConfig, ParticipantEvent, ParticipantNote,
     ReceivedRecord, TrackChange, join, participant_transport,
@@ -39,8 +41,8 @@ pub use queue::{Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
 pub use sender::OutgoingMessage;
 pub use server::{
-    CapacityOf, CapacitySource, ChannelRecord, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT,
-    ServerConfig, ServerNote, Thinning, serve, server_transport,
+    CapacityOf, CapacitySource, ChannelRecord, ServerConfig, ServerNote, Thinning, serve,
+    server_transport,
 };
 pub use speakers::ActiveSpeaker;
 pub use speech::{SpeechConfig, Spurts};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use airlane_base::Rate;
-use airlane_plum::Target;
+use airlane_plum::{OptimiserConfig, Problem, Target, solver_for, targets};
 use airlane_runtime::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -54,6 +54,17 @@ impl Optimiser {
             Box::pin(async move { result.await.ok().flatten() })
         }))
     }
+}
+
+/// Targets of Plum's optimiser for these capacities; `None` where it finds no valid solution.
+pub fn optimal_targets(config: &OptimiserConfig, capacities: &[Rate]) -> Targets {
+    let capacities: Vec<f64> = capacities.iter().map(|rate| rate.as_f64() / 1000.0).collect();
+    let problem = Problem::new(&capacities, config).ok()?;
+    let found = targets(&*solver_for(&problem), &problem, None);
+    let airlane_plum::Targets::Constrained(solution) = found else { return None };
+    let rate = |kbps: f64| Rate::from_bps_f64(kbps * 1000.0);
+    let both = solution.up.iter().zip(&solution.down);
+    Some(both.map(|(up, down)| Target { up: rate(*up), down: rate(*down) }).collect())
 }
 
 /// Mark of a call that runs, also of one that panics.

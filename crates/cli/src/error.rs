@@ -1,6 +1,8 @@
 //! Why a command did not come to its end, and the exit code that tells it.
 
 use airlane_base::InputError;
+#[cfg(feature = "call")]
+use airlane_call_daemon::CallError;
 #[cfg(feature = "video")]
 use airlane_sim::LabError;
 #[cfg(feature = "tunnel")]
@@ -17,7 +19,7 @@ pub(crate) enum CommandError {
     #[error("{0}")]
     Machine(String),
     /// A failure of a peer: exit code 1.
-    #[cfg(feature = "video")]
+    #[cfg(any(feature = "video", feature = "call"))]
     #[error("{0}")]
     Peer(String),
     /// The command was stopped: exit code 130.
@@ -62,7 +64,7 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Input(_) | Self::Machine(_) => 2,
-            #[cfg(feature = "video")]
+            #[cfg(any(feature = "video", feature = "call"))]
             Self::Peer(_) => 1,
             #[cfg(feature = "video")]
             Self::Stopped => 130,
@@ -100,6 +102,17 @@ impl From<airlane_origin_daemon::DaemonError> for CommandError {
     fn from(error: airlane_origin_daemon::DaemonError) -> Self {
         match error {
             airlane_origin_daemon::DaemonError::Input(e) => Self::Input(e),
+            other => Self::machine(&other),
+        }
+    }
+}
+
+#[cfg(feature = "call")]
+impl From<CallError> for CommandError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Input(e) => Self::Input(e),
+            CallError::Peer(what) => Self::Peer(what),
             other => Self::machine(&other),
         }
     }

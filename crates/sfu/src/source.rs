@@ -63,6 +63,11 @@ impl Source {
         Self { config, meter: LayerMeter::default(), sequences: Default::default() }
     }
 
+    /// Settings of the track.
+    pub fn config(&self) -> SourceConfig {
+        self.config
+    }
+
     /// Reads a packet's descriptor and counts its bytes.
     ///
     /// # Errors

@@ -7,7 +7,6 @@
 //! ```
 
 mod channel_capacity;
-mod coordination;
 mod downlink;
 mod probe;
 mod room;
@@ -17,14 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_plum::{CapacityConfig, CoordinatorConfig, State};
+use airlane_plum::{CapacityConfig, State};
 use airlane_quic::{Endpoint, TransportConfig};
 use airlane_runtime::RuntimeExt;
 
 use crate::allocate::AllocatorKind;
+use crate::coordination::CoordinationConfig;
 use crate::last_n::LastNConfig;
 use crate::media_transport::MediaOf;
-use crate::optimiser::Optimiser;
 use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
 use crate::sender::UNSENT_BYTES;
@@ -38,22 +37,6 @@ const JOIN_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_STREAMS: u32 = 64;
 /// Bytes that a participant may have under way.
 const RECEIVE_WINDOW_BYTES: u32 = 2 << 20;
-
-/// Time that an optimiser may take, unless another is given.
-pub const DEFAULT_OPTIMISER_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Coordination of uplinks and downlinks.
-#[derive(Clone, Debug)]
-pub struct CoordinationConfig {
-    /// Rules for when bitrates are optimised.
-    pub coordinator: CoordinatorConfig,
-    /// The chooser of bitrates.
-    pub optimiser: Optimiser,
-    /// Time after which a result is not waited for any more: then everybody is Natural.
-    pub optimiser_timeout: Duration,
-    /// True if the bitrate from before the Constrained state is restored.
-    pub restores: bool,
-}
 
 /// Way in which a server makes videos fit a downlink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use airlane_plum::Decision;
 use airlane_runtime::{RuntimeHandle, Watched};
 use parking_lot::Mutex;
 
-use super::coordination::Coordination;
 use super::session::Session;
 use super::{ServerConfig, ServerNote};
 use crate::allocate::Offer;
+use crate::coordination::Coordination;
 use crate::error::CallError;
 use crate::last_n::LastN;
 use crate::queue::Frame;
@@ -40,7 +40,7 @@ pub(super) struct Room {
     /// Number of the next participant. Numbers of those who have left come last: what is under way of them would
     /// be taken for somebody else's.
     next_id: Mutex<u16>,
-    coordination: Mutex<Option<Coordination>>,
+    coordination: Mutex<Option<Coordination<ParticipantId>>>,
     last_n: Mutex<Option<LastN>>,
     speaker: Mutex<ActiveSpeaker>,
     ticks: Mutex<u64>,

@@ -4,6 +4,8 @@
 mod addresses;
 #[cfg(feature = "video")]
 mod airtime;
+#[cfg(feature = "call")]
+mod call;
 #[cfg(feature = "video")]
 mod laboratory;
 #[cfg(feature = "video")]
@@ -25,6 +27,8 @@ use clap::{Parser, Subcommand};
 
 #[cfg(feature = "video")]
 pub(crate) use self::airtime::AirtimeArgs;
+#[cfg(feature = "call")]
+pub(crate) use self::call::{CallArgs, CallServeArgs, CallVerb};
 #[cfg(feature = "video")]
 pub(crate) use self::laboratory::*;
 #[cfg(feature = "video")]
@@ -101,6 +105,9 @@ pub(crate) enum Verb {
     #[cfg(feature = "video")]
     /// Forward a live stream through an emulated bottleneck that runs Octopus's queue
     Relay(RelayArgs),
+    #[cfg(feature = "call")]
+    /// Hold video calls of browsers: a conference server with its own page, WHIP and WHEP
+    Call(CallArgs),
     #[cfg(feature = "tunnel")]
     /// Carry TCP and SOCKS5 connections over several network interfaces at once
     Tunnel(TunnelArgs),

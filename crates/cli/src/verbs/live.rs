@@ -3,7 +3,7 @@
 use airlane_live_daemon::DaemonError;
 use airlane_live_daemon::{Report, Second, Sender, SentVideo, recv as watch};
 
-use super::serve::kept_at;
+use super::kept_at;
 use super::stopping::Stopping;
 use super::{print, threads};
 use crate::args::{RecvArgs, SendArgs};

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "video")]
 mod airtime;
+#[cfg(feature = "call")]
+mod call;
 #[cfg(feature = "video")]
 mod laboratory;
 #[cfg(feature = "video")]
@@ -54,6 +56,8 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, CommandError> {
         Verb::Sign(args) => serve::sign(&args),
         #[cfg(feature = "video")]
         Verb::Play(args) => play::play(&args),
+        #[cfg(feature = "call")]
+        Verb::Call(args) => call::call(&args),
         #[cfg(feature = "tunnel")]
         Verb::Tunnel(args) => tunnel::tunnel(&args),
         #[cfg(feature = "video")]
@@ -117,6 +121,14 @@ fn threads() -> Result<tokio::runtime::Runtime, CommandError> {
         .enable_all()
         .build()
         .map_err(|e| CommandError::fault(format!("no threads to run on: {e}")))
+}
+
+/// Place of a development certificate: its file, or that it is kept nowhere.
+#[cfg(any(feature = "video", feature = "call"))]
+fn kept_at(development: &airlane_certificate::Development) -> String {
+    let nowhere = "kept nowhere, for want of a home folder; XDG_DATA_HOME=DIR names one";
+    let file = development.file.as_ref();
+    file.map_or_else(|| nowhere.to_owned(), |file| file.display().to_string())
 }
 
 /// Takes memory of the system in pages of 4 KiB alone, for all of the process.

@@ -1,11 +1,11 @@
 //! `airlane serve`: a server until it is told to stop.
 
 use airlane_base::InputError;
-use airlane_origin_daemon::serve::{Development, Ready, Server, SignKey};
+use airlane_origin_daemon::serve::{Ready, Server, SignKey};
 use tokio::signal::unix::SignalKind;
 
 use super::stopping::{Stopping, listen};
-use super::{print, threads};
+use super::{kept_at, print, threads};
 use crate::args::{ServeArgs, SignArgs};
 use crate::error::CommandError;
 
@@ -68,13 +68,6 @@ fn ready_line(ready: &Ready) -> String {
     let at: Vec<String> = addresses.iter().map(|a| format!("https://{a}/")).collect();
     let admin = admin.first().map_or("none".to_owned(), |a| format!("http://{a}/"));
     format!("ready: {} titles={titles} weighed={weighed} admin={admin}", at.join(" "))
-}
-
-/// Place of a development certificate: its file, or that it is kept nowhere.
-pub(super) fn kept_at(development: &Development) -> String {
-    let nowhere = "kept nowhere, for want of a home folder; XDG_DATA_HOME=DIR names one";
-    let file = development.file.as_ref();
-    file.map_or_else(|| nowhere.to_owned(), |file| file.display().to_string())
 }
 
 /// Prints what a developer needs to know.

@@ -168,7 +168,8 @@ impl Forwarder {
         size_of::<Self>() + stream + self.sequences.heap_bytes() + self.pictures.heap_bytes()
     }
 
-    fn is_simulcast(&self) -> bool {
+    /// The track has several encodings.
+    pub fn is_simulcast(&self) -> bool {
         self.config.encodings > 1
     }
 

@@ -5,12 +5,11 @@ use std::time::Duration;
 use airlane_base::Rate;
 use airlane_call::{
     AllocatorKind, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, LastNConfig, Optimiser,
-    ServerConfig, Thinning,
+    ServerConfig, Thinning, optimal_targets,
 };
 use airlane_plum::{
     CapacityConfig, CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig,
-    OptimiserConfig, Problem, Qoe, Target, Targets, VideoBounds, Views, fixed_rules, fixed_share,
-    solver_for, targets,
+    OptimiserConfig, Qoe, Target, VideoBounds, Views, fixed_rules, fixed_share,
 };
 use airlane_quic::{AckPolicy, Timers, TransportConfig};
 use serde::Serialize;
@@ -336,7 +335,10 @@ impl OfScheme {
                     let up_share = self.up_share.unwrap_or(0.5);
                     by_division(move |capacities| fixed_share(capacities, up_share))
                 }
-                Coordination::Plum | Coordination::Off => optimiser(self.optimiser_config()),
+                Coordination::Plum | Coordination::Off => {
+                    let config = self.optimiser_config();
+                    Optimiser::immediate(move |rates| optimal_targets(&config, rates))
+                }
             },
             optimiser_timeout: DEFAULT_OPTIMISER_TIMEOUT,
             restores: self.restores,
@@ -432,18 +434,5 @@ fn by_division(divide: impl Fn(&[f64]) -> Vec<(f64, f64)> + Send + Sync + 'stati
     Optimiser::immediate(move |rates: &[Rate]| {
         let capacities: Vec<f64> = rates.iter().map(kbps).collect();
         Some(divide(&capacities).into_iter().map(|(up, down)| target(up, down)).collect())
-    })
-}
-
-/// Optimiser of a conference.
-fn optimiser(config: OptimiserConfig) -> Optimiser {
-    Optimiser::immediate(move |rates: &[Rate]| {
-        let capacities: Vec<f64> = rates.iter().map(kbps).collect();
-        let problem = Problem::new(&capacities, &config).ok()?;
-        let Targets::Constrained(solution) = targets(&*solver_for(&problem), &problem, None) else {
-            return None;
-        };
-        let both = solution.up.iter().zip(&solution.down);
-        Some(both.map(|(up, down)| target(*up, *down)).collect())
     })
 }

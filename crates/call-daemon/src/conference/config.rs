@@ -1,0 +1,39 @@
+//! Settings of a conference.
+
+use std::time::Duration;
+
+/// Limits on what clients make a server hold and do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Participants of a room.
+    pub max_participants: usize,
+    /// Participants of all rooms.
+    pub max_total_participants: usize,
+    /// Rooms.
+    pub max_rooms: usize,
+    /// Time that a client may take from its offer to its first media or message.
+    pub connect_timeout: Duration,
+    /// Time after which a client of which nothing comes is taken to have left.
+    pub silence_timeout: Duration,
+    /// Offers that one IPv4 address or IPv6 /64 may make in a minute.
+    pub max_offers_per_minute: u32,
+    /// Bitrate of a participant's uplink and of its downlink, each, bit/s.
+    pub max_bitrate_bps: u64,
+    /// True if Plum coordinates uplinks and downlinks.
+    pub is_coordinated: bool,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self {
+            max_participants: 12,
+            max_total_participants: 400,
+            max_rooms: 200,
+            connect_timeout: Duration::from_secs(20),
+            silence_timeout: Duration::from_secs(30),
+            max_offers_per_minute: 60,
+            max_bitrate_bps: 6_000_000,
+            is_coordinated: true,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Coordination of uplinks and downlinks (Plum), and what people are told of their connections.
+
+use airlane_base::{Rate, Time};
+use airlane_call::{CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, Optimiser, optimal_targets};
+use airlane_plum::{ClientChannel, CoordinatorConfig, Decision, OptimiserConfig, State};
+use str0m::media::MediaKind;
+
+use super::messages::{ConnectionQuality, ParticipantId, ToClient};
+use super::participant::{MEDIA_SHARE, Participant};
+use super::{Conference, Role};
+use crate::names::RoomName;
+
+/// Share of lost packets from which on a connection is fair, and poor.
+const FAIR_LOSS: f64 = 0.02;
+const POOR_LOSS: f64 = 0.08;
+
+/// Settings of Plum for rooms whose participants send `max_bps` at most.
+pub(super) fn config(max_bps: u64) -> CoordinationConfig {
+    let of_optimiser =
+        OptimiserConfig { max_rate: max_bps as f64 / 1000.0, ..OptimiserConfig::default() };
+    CoordinationConfig {
+        coordinator: CoordinatorConfig::default(),
+        optimiser: Optimiser::threaded(move |capacities| {
+            optimal_targets(&of_optimiser, capacities)
+        }),
+        optimiser_timeout: DEFAULT_OPTIMISER_TIMEOUT,
+        restores: true,
+    }
+}
+
+impl Conference {
+    /// Decides which directions in a room are held, and tells clients about theirs.
+    pub(super) fn coordinate(&mut self, now: Time, name: &RoomName) {
+        let Some(room) = self.rooms.get_mut(name) else { return };
+        let Some(coordination) = &mut room.coordination else { return };
+        let ample = Rate::from_bps(self.limits.max_bitrate_bps.saturating_mul(2));
+        // Whoever sends no video has no uplink that others wait for; who has no data channel says nothing of its own.
+        let channels: Vec<(ParticipantId, ClientChannel)> = room
+            .members
+            .iter()
+            .filter_map(|id| self.participants.get(id).filter(|of| of.is_coordinated()))
+            .map(|of| (of.id, of.path.measurement(now, ample)))
+            .collect();
+        for (id, decision) in coordination.update(now, &channels) {
+            if let Some(participant) = self.participants.get_mut(&id) {
+                participant.path.decide(decision);
+            }
+        }
+        for id in &room.members {
+            let Some(participant) = self.participants.get_mut(id) else { continue };
+            if !participant.is_coordinated() || participant.path.capacity(now).is_none() {
+                participant.path.decide(Decision::Natural);
+            }
+            participant.tell_notice(now, self.limits.max_bitrate_bps);
+        }
+    }
+
+    /// Tells everybody how the connections in their room are.
+    pub(super) fn tell_qualities(&mut self, now: Time) {
+        for room in self.rooms.values() {
+            let people = room.members.iter().filter_map(|id| self.participants.get(id));
+            let people = people.filter(|of| of.role != Role::Viewer).map(|of| of.quality(now));
+            let message = ToClient::Quality { people: people.collect() };
+            for id in &room.members {
+                if let Some(participant) = self.participants.get_mut(id) {
+                    participant.tell(&message);
+                }
+            }
+        }
+    }
+}
+
+impl Participant {
+    /// True if it takes part in the coordination.
+    fn is_coordinated(&self) -> bool {
+        self.is_connected && self.channel.is_some() && self.track_state.has_video
+    }
+
+    /// Tells the client the ceiling of its uplink, if that is due: on the data channel, and by REMB where it does not
+    /// answer there.
+    fn tell_notice(&mut self, now: Time, max_bps: u64) {
+        let Some(notice) = self.path.due_notice(now) else { return };
+        let ceiling_bps = notice.target.map(|rate| rate.scale(MEDIA_SHARE).bps());
+        self.tell(&ToClient::Notice { epoch: notice.epoch.0, ceiling_bps });
+        if self.path.ignores_notice(now)
+            && let Some(track) = self.track(MediaKind::Video)
+        {
+            let bps = notice.target.map_or(max_bps, Rate::bps);
+            self.tracks[track].request_remb(&mut self.session, bps);
+        }
+    }
+
+    /// Quality of its connection.
+    pub(super) fn quality(&self, now: Time) -> ConnectionQuality {
+        let (up, down) = self.path.rates();
+        let loss = self.path.down_loss;
+        let grade = if !self.is_connected || loss >= POOR_LOSS {
+            "poor"
+        } else if self.is_thinned || loss >= FAIR_LOSS {
+            "fair"
+        } else {
+            "good"
+        };
+        ConnectionQuality {
+            id: self.id,
+            capacity_bps: self.path.capacity(now).map(Rate::as_f64),
+            up_bps: up.as_f64(),
+            down_bps: down.as_f64(),
+            state: match self.path.state() {
+                State::Natural => "natural",
+                State::ClientConstrained => "client",
+                State::ServerConstrained => "server",
+            }
+            .to_owned(),
+            target_bps: self.path.target().map(Rate::as_f64),
+            grade: grade.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod addresses;
+mod channel;
+mod clock;
+mod conference;
+mod driver;
+mod error;
+mod http;
+mod media;
+mod names;
+mod server;
+
+pub use airlane_certificate::CertificateFiles;
+pub use conference::{
+    CallLimits, ConnectionQuality, FromClient, ParticipantId, Person, Role, ToClient,
+};
+pub use error::{CallError, Refusal};
+pub use names::{InvalidRoomName, RoomName};
+pub use server::{CallServer, CallServerConfig, Ready, VideoCodec};

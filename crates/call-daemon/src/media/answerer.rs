@@ -1,0 +1,116 @@
+//! Answers to offers: a session of str0m for each, with its credentials and codecs.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ring::rand::{SecureRandom, SystemRandom};
+use str0m::bwe::Bitrate;
+use str0m::config::{CryptoProvider, DtlsCert};
+use str0m::ice::IceCreds;
+use str0m::{Candidate, IceConnectionState, Rtc, RtcConfig};
+
+use super::extension;
+use super::offer::{MediaLine, Offer};
+use crate::error::{CallError, Refusal};
+
+/// Bandwidth that a new downlink is taken to have.
+const INITIAL_RATE: Bitrate = Bitrate::kbps(600);
+/// Interval of a session's statistics.
+const STATS_INTERVAL: Duration = Duration::from_millis(500);
+/// Bytes of a message on a data channel, and of those that wait to be sent.
+const MAX_MESSAGE_BYTES: u32 = 16 << 10;
+const MAX_UNSENT_BYTES: usize = 256 << 10;
+/// Packets of a stream of video that are kept to be sent again.
+const RTX_PACKETS: usize = 1000;
+/// Number of the dependency descriptor in what this server would offer; answers have the offer's.
+const DESCRIPTOR_ID: u8 = 12;
+
+/// Session with a client, and the answer to its offer.
+pub(crate) struct Answered {
+    pub(crate) rtc: Rtc,
+    /// Answer in SDP.
+    pub(crate) sdp: String,
+    /// Name of the session in STUN requests to it.
+    pub(crate) fragment: String,
+    /// Lines of audio and video, in the offer's order.
+    pub(crate) lines: Vec<MediaLine>,
+}
+
+/// Maker of answers. All sessions have one certificate.
+pub(crate) struct Answerer {
+    provider: Arc<CryptoProvider>,
+    certificate: DtlsCert,
+    random: SystemRandom,
+    /// Addresses of the socket as clients reach it.
+    announced: Vec<SocketAddr>,
+}
+
+impl Answerer {
+    pub(crate) fn new(announced: Vec<SocketAddr>) -> Result<Self, CallError> {
+        let provider = Arc::new(str0m::crypto::from_feature_flags());
+        let certificate = provider.dtls_provider.generate_certificate();
+        let certificate = certificate.ok_or_else(|| failed("no certificate for DTLS was made"))?;
+        Ok(Self { provider, certificate, random: SystemRandom::new(), announced })
+    }
+
+    /// Text of so many random bytes, in hexadecimal.
+    pub(crate) fn secret<const BYTES: usize>(&self) -> Result<String, CallError> {
+        let mut bytes = [0; BYTES];
+        self.random.fill(&mut bytes).map_err(|_| failed("the system gives no random numbers"))?;
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn credentials(&self) -> Result<IceCreds, CallError> {
+        Ok(IceCreds { ufrag: self.secret::<8>()?, pass: self.secret::<16>()? })
+    }
+
+    /// Settings of a session.
+    pub(crate) fn config(&self, credentials: IceCreds) -> RtcConfig {
+        RtcConfig::new()
+            .set_crypto_provider(self.provider.clone())
+            .set_dtls_cert(self.certificate.clone())
+            .set_local_ice_credentials(credentials)
+            .set_rtp_mode(true)
+            .enable_bwe(Some(INITIAL_RATE))
+            .set_stats_interval(Some(STATS_INTERVAL))
+            .set_send_buffer_video(RTX_PACKETS)
+            .set_sctp_max_message_size(MAX_MESSAGE_BYTES)
+            .set_sctp_max_buffered_amount(MAX_UNSENT_BYTES)
+            .clear_codecs()
+            .enable_opus(true, false)
+            .enable_av1(true)
+            .enable_vp9(true)
+            .enable_vp8(true)
+            .enable_h264(true)
+            .set_extension(DESCRIPTOR_ID, extension::dependency_descriptor())
+    }
+
+    /// Answers an offer.
+    ///
+    /// # Errors
+    /// If the offer cannot be read or taken.
+    pub(crate) fn answer(&self, offer: &str, now: Instant) -> Result<Answered, Refusal> {
+        let Offer { sdp, lines } = Offer::read(offer)?;
+        let credentials = self.credentials().map_err(|e| Refusal::Offer(e.to_string()))?;
+        let fragment = credentials.ufrag.clone();
+        let mut rtc = self.config(credentials).set_ice_lite(true).build(now);
+        for address in &self.announced {
+            let candidate = Candidate::host(*address, "udp");
+            let candidate = candidate.map_err(|e| Refusal::Offer(e.to_string()))?;
+            rtc.add_local_candidate(candidate);
+        }
+        let answer = rtc.sdp_api().accept_offer(sdp).map_err(|e| Refusal::Offer(e.to_string()))?;
+        let lines = lines.into_iter().filter(|line| rtc.media(line.mid).is_some()).collect();
+        Ok(Answered { rtc, sdp: answer.to_sdp_string(), fragment, lines })
+    }
+}
+
+/// True if packets can come and go.
+pub(crate) fn is_up(state: IceConnectionState) -> bool {
+    matches!(state, IceConnectionState::Connected | IceConnectionState::Completed)
+}
+
+fn failed(what: &str) -> CallError {
+    airlane_base::InputError::new(what, "").into()
+}

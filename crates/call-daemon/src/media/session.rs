@@ -1,0 +1,131 @@
+//! Session of str0m with one client: fed with datagrams and times, and drained of what it has to say.
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use str0m::net::{DatagramRecv, Protocol, Receive, Transmit};
+use str0m::{Event, Input, Output, Rtc};
+
+/// Bytes of the headers of IP version 4 and UDP.
+const IP_UDP_BYTES: u64 = 28;
+/// Times that str0m may want to be called at one time without anything to show for it, and the pause after that.
+const MAX_IDLE_CALLS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Bytes and packets of a session since its beginning, with the headers of IP and UDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) received_bytes: u64,
+    pub(crate) received_packets: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) sent_packets: u64,
+}
+
+/// Session with one client. Once it has failed, or panicked, it is over, and the others go on.
+pub(crate) struct Session {
+    rtc: Rtc,
+    is_over: bool,
+    pub(crate) traffic: Traffic,
+}
+
+impl Session {
+    pub(crate) fn new(rtc: Rtc) -> Self {
+        Self { rtc, is_over: false, traffic: Traffic::default() }
+    }
+
+    /// True if nothing comes of it any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Calls str0m; `None` if it is over. [`Self::drain`] has to follow.
+    pub(crate) fn call<T>(&mut self, call: impl FnOnce(&mut Rtc) -> T) -> Option<T> {
+        if self.is_over {
+            return None;
+        }
+        let rtc = &mut self.rtc;
+        let result = catch_unwind(AssertUnwindSafe(|| call(rtc)));
+        self.is_over |= result.is_err();
+        result.ok()
+    }
+
+    /// True if a datagram from this address is of this session: proven by its password, or by the address.
+    pub(crate) fn accepts(&mut self, at: Instant, datagram: &Datagram<'_>) -> bool {
+        let Some(input) = datagram.input(at) else { return false };
+        self.call(|rtc| rtc.accepts(&input)).unwrap_or(false)
+    }
+
+    /// Takes a datagram. One that makes no sense is a lost one.
+    pub(crate) fn receive(&mut self, at: Instant, datagram: &Datagram<'_>) {
+        let Some(input) = datagram.input(at) else { return };
+        self.traffic.received_bytes += datagram.bytes.len() as u64 + IP_UDP_BYTES;
+        self.traffic.received_packets += 1;
+        if let Some(Err(e)) = self.call(|rtc| rtc.handle_input(input)) {
+            tracing::debug!("a session ended: {e}");
+            self.is_over = true;
+        }
+    }
+
+    /// Lets str0m do all that is due, hands its datagrams to `send` and appends its events. Time at which it wants to
+    /// be called again.
+    pub(crate) fn drain(
+        &mut self,
+        now: Instant,
+        send: &mut dyn FnMut(&Transmit),
+        events: &mut Vec<Event>,
+    ) -> Option<Instant> {
+        let mut traffic = self.traffic;
+        let drained = self.call(|rtc| {
+            rtc.handle_input(Input::Timeout(now))?;
+            let mut idle = 0;
+            loop {
+                match rtc.poll_output()? {
+                    Output::Timeout(at) if at > now => return Ok(at),
+                    Output::Timeout(_) if idle >= MAX_IDLE_CALLS => return Ok(now + PAUSE),
+                    Output::Timeout(_) => {
+                        idle += 1;
+                        rtc.handle_input(Input::Timeout(now))?;
+                    }
+                    Output::Transmit(transmit) => {
+                        traffic.sent_bytes += transmit.contents.len() as u64 + IP_UDP_BYTES;
+                        traffic.sent_packets += 1;
+                        send(&transmit);
+                    }
+                    Output::Event(event) => events.push(event),
+                }
+            }
+        });
+        self.traffic = traffic;
+        let drained: Result<Instant, str0m::RtcError> = drained?;
+        match drained {
+            Ok(at) if self.rtc.is_alive() => Some(at),
+            Ok(_) => {
+                self.is_over = true;
+                None
+            }
+            Err(e) => {
+                tracing::debug!("a session ended: {e}");
+                self.is_over = true;
+                None
+            }
+        }
+    }
+}
+
+/// Datagram that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Datagram<'a> {
+    pub(crate) from: SocketAddr,
+    /// Address that the client has sent it to, as it was announced.
+    pub(crate) to: SocketAddr,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl Datagram<'_> {
+    fn input(&self, at: Instant) -> Option<Input<'_>> {
+        let contents = DatagramRecv::try_from(self.bytes).ok()?;
+        let (source, destination) = (self.from, self.to);
+        Some(Input::Receive(at, Receive { proto: Protocol::Udp, source, destination, contents }))
+    }
+}

@@ -1,0 +1,79 @@
+// A conference server, and pages of one Chromium that take part in its calls.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { FLAGS, findChromium } from "./chromium.mjs";
+
+/** Flags for cameras and microphones that are made up, and for calls on this machine. */
+const CALL_FLAGS = [
+  "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream", "--allow-loopback-in-peer-connection",
+  "--auto-select-desktop-capture-source=Entire screen",
+];
+
+/** How long the server may take until it serves, ms. */
+const START_MS = 60_000;
+
+/**
+ * Starts `airlane call serve` on ports of the system's choice.
+ * @param {{args?: string[], env?: Record<string, string>}} options further arguments
+ */
+export async function startCallServer({ args = [] } = {}) {
+  const program = process.env.AIRLANE ?? new URL("../../target/release/airlane", import.meta.url).pathname;
+  const home = mkdtempSync(join(tmpdir(), "airlane-calls-"));
+  const child = spawn(program, ["call", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", ...args], {
+    stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, XDG_DATA_HOME: home },
+  });
+  const ready = await new Promise((resolve, reject) => {
+    let text = "";
+    const timer = setTimeout(() => reject(new Error("the server did not start")), START_MS);
+    child.stdout.on("data", (data) => {
+      text += data;
+      const line = text.match(/^ready: .*$/m);
+      if (line) {
+        clearTimeout(timer);
+        resolve(line[0]);
+      }
+    });
+    child.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+  const port = ready.match(/http:\/\/127\.0\.0\.1:(\d+)\//)[1];
+  const status = ready.match(/status=(http:\S+)/)?.[1] ?? null;
+  const stop = () => new Promise((resolve) => {
+    child.removeAllListeners("exit");
+    child.once("exit", (code) => {
+      rmSync(home, { recursive: true, force: true });
+      resolve(code);
+    });
+    child.kill("SIGTERM");
+  });
+  return { url: `http://localhost:${port}`, status, stop, child };
+}
+
+/** A browser whose pages have cameras and microphones. */
+export async function launchWithCamera(args = []) {
+  return chromium.launch({ executablePath: findChromium(), args: [...FLAGS, ...CALL_FLAGS, ...args], headless: true });
+}
+
+/** Frames shown of each person's video, by name, and its size. */
+export const shownFrames = (page) => page.evaluate(() =>
+  [...document.querySelectorAll(".tile:not(.own)")].map((tile) => {
+    const video = tile.querySelector("video");
+    return {
+      name: tile.querySelector(".name").textContent,
+      frames: video.getVideoPlaybackQuality().totalVideoFrames,
+      width: video.videoWidth, height: video.videoHeight,
+    };
+  }));
+
+/** Opens a page that joins a room at once. */
+export async function joinRoom(browser, url, { name, viewport = { width: 1280, height: 800 } }) {
+  const context = await browser.newContext({ viewport, permissions: ["camera", "microphone"] });
+  const page = await context.newPage();
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  await page.goto(`${url}?name=${encodeURIComponent(name)}&join`);
+  return { page, context, faults };
+}
