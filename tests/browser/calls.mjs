@@ -20,7 +20,7 @@ const START_MS = 60_000;
  * @param {{args?: string[], env?: Record<string, string>}} options further arguments
  */
 export async function startCallServer({ args = [] } = {}) {
-  const program = process.env.AIRLANE ?? new URL("../../target/release/airlane", import.meta.url).pathname;
+  const program = process.env.AIRLANE_BIN ?? new URL("../../target/release/airlane", import.meta.url).pathname;
   const home = mkdtempSync(join(tmpdir(), "airlane-calls-"));
   const child = spawn(program, ["call", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", ...args], {
     stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, XDG_DATA_HOME: home },

@@ -234,9 +234,9 @@ export class CallConnection extends EventTarget {
   leave() {
     this.isOver = true;
     clearTimeout(this.timer);
-    this.#send({ type: "leave" });
-    // Where the message does not come through, this does.
+    // A message on the channel would be lost when the connection is closed at once.
     if (this.session) fetch(this.session, { method: "DELETE", keepalive: true }).catch(() => {});
+    else this.#send({ type: "leave" });
     this.#close();
     this.#emit("state", { state: "over" });
   }

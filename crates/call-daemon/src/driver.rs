@@ -44,7 +44,7 @@ pub(crate) struct Driver {
     announced: Vec<SocketAddr>,
 }
 
-/// What a driver waits for.
+/// Input of a driver.
 enum Input {
     Received(std::io::Result<Received>),
     Command(Option<Command>),

@@ -8,6 +8,8 @@ use airlane_base::printable;
 pub(crate) fn log(quiet: bool) {
     use tracing_subscriber::EnvFilter;
     let usual = if quiet { "error" } else { "info" };
+    // Of each line of audio of a browser's offer str0m warns that it leaves out RED (RFC 2198).
+    let usual = format!("{usual},str0m=error");
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(usual));
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt()

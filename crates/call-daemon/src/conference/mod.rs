@@ -262,11 +262,6 @@ impl Conference {
         first.map_or(self.next_tick, |at| at.min(self.next_tick))
     }
 
-    /// Number of participants.
-    pub(crate) fn len(&self) -> usize {
-        self.participants.len()
-    }
-
     /// Ends all sessions; what they have to say of it is handed to `send`.
     pub(crate) fn close(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
         let instant = self.clock.instant(now);

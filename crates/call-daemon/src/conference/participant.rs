@@ -86,7 +86,7 @@ pub(crate) struct Participant {
     messages: u32,
 }
 
-/// What a participant joins as.
+/// Description of a participant who joins.
 pub(crate) struct Joining {
     pub(crate) id: ParticipantId,
     pub(crate) room: RoomName,

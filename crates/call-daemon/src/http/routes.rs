@@ -6,7 +6,7 @@ use crate::conference::Role;
 use crate::error::Refusal;
 use crate::names::RoomName;
 
-/// What a request is for.
+/// Purpose of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// Page on which a room is chosen.

@@ -1,0 +1,72 @@
+// A call of three pages in one Chromium, through `airlane call serve`.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { joinRoom, launchWithCamera, shownFrames, startCallServer } from "../calls.mjs";
+import { whyNoBrowser } from "../chromium.mjs";
+
+const skip = whyNoBrowser() ?? (process.env.AIRLANE_URL ? "the server under test is another one" : false);
+/** How long a busy machine may take for one step, ms. */
+const STEP_MS = 60_000;
+const NAMES = ["Ann Lee", "Bob", "Chloé"];
+/** Frames that must be shown of everybody after the first ones: a video that stands still shows none. */
+const MORE_FRAMES = 20;
+
+let server, browser, people;
+before(async () => {
+  if (skip) return;
+  // VP8 takes the least of the processor.
+  server = await startCallServer({ args: ["--codec", "vp8", "--max-bitrate", "1500", "--quiet"] });
+  browser = await launchWithCamera();
+  people = [];
+  for (const name of NAMES) people.push(await joinRoom(browser, `${server.url}/room`, { name }));
+});
+after(async () => {
+  await browser?.close();
+  assert.equal(await server?.stop() ?? 0, 0, "the server stops gracefully");
+});
+
+/** Waits until `check` is true of what a page shows of the others. */
+async function until(page, what, check) {
+  const end = Date.now() + STEP_MS;
+  for (;;) {
+    const shown = await shownFrames(page);
+    if (check(shown)) return shown;
+    if (Date.now() > end) assert.fail(`${what}: ${JSON.stringify(shown)}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+test("everybody sees the others, and their videos move", { skip }, async () => {
+  for (const [i, { page }] of people.entries()) {
+    const others = NAMES.filter((_, of) => of !== i);
+    const first = await until(page, "the others are shown", (shown) =>
+      others.every((name) => shown.some((of) => of.name === name && of.frames > 0)));
+    const frames = Object.fromEntries(first.map((of) => [of.name, of.frames]));
+    await until(page, "their videos move", (shown) =>
+      others.every((name) => shown.some((of) => of.name === name && of.frames >= frames[name] + MORE_FRAMES)));
+  }
+});
+
+test("a microphone that is off is shown to the others", { skip }, async () => {
+  await people[0].page.locator("#microphone").click();
+  const tile = people[1].page.locator(".tile:not(.own)", { hasText: NAMES[0] });
+  await tile.locator(".state", { hasText: "muted" }).waitFor({ timeout: STEP_MS });
+});
+
+test("people are told of their connections", { skip }, async () => {
+  const { page } = people[0];
+  await page.locator("#details").click();
+  const reason = page.locator(".tile.own .reason", { hasText: /kbit\/s|Mbit\/s/u });
+  await reason.waitFor({ timeout: STEP_MS });
+});
+
+test("who leaves is no longer shown", { skip }, async () => {
+  await people[2].page.locator("#leave").click();
+  for (const { page } of people.slice(0, 2)) {
+    await until(page, "one is left", (shown) => shown.length === 1);
+  }
+});
+
+test("pages have no faults", { skip }, () => {
+  for (const { faults } of people) assert.deepEqual(faults, []);
+});
