@@ -31,7 +31,7 @@ LARGE = "film/v3/5M.m4s"
 class Server:
     """`airlane serve` on a free port, until it is told to stop."""
 
-    def __init__(self, *options: str):
+    def __init__(self, *options: str, drain_s: int = 5):
         self._scratch = tempfile.TemporaryDirectory(prefix="airlane-peers-")
         scratch = Path(self._scratch.name)
         for name, data in CHUNKS.items():
@@ -42,7 +42,7 @@ class Server:
         self._log = scratch / "log"
         with open(self._log, "wb") as log:
             self._process = subprocess.Popen(
-                [PROGRAM, "serve", scratch / "served", "--listen", f"{HOST}:0", "--drain", "5", *options],
+                [PROGRAM, "serve", scratch / "served", "--listen", f"{HOST}:0", "--drain", str(drain_s), *options],
                 env={**os.environ, "XDG_DATA_HOME": str(scratch / "data")},
                 stdout=subprocess.PIPE,
                 stderr=log,
