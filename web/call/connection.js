@@ -234,10 +234,13 @@ export class CallConnection extends EventTarget {
   leave() {
     this.isOver = true;
     clearTimeout(this.timer);
-    // A message on the channel would be lost when the connection is closed at once.
-    if (this.session) fetch(this.session, { method: "DELETE", keepalive: true }).catch(() => {});
-    else this.#send({ type: "leave" });
-    this.#close();
+    if (this.session) {
+      // The server learns it from the request: a connection that is closed first would end the session before.
+      fetch(this.session, { method: "DELETE", keepalive: true }).catch(() => {}).finally(() => this.#close());
+    } else {
+      this.#send({ type: "leave" });
+      this.#close();
+    }
     this.#emit("state", { state: "over" });
   }
 }
