@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use airlane_base::Time;
+use str0m::Event;
 use str0m::bwe::{Bitrate, BweKind};
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
 use str0m::media::{Frequency, KeyframeRequestKind, MediaData, MediaKind, MediaTime, Mid, Pt, Rid};
 use str0m::net::Transmit;
-use str0m::{Event, IceConnectionState};
 
 use super::ClientSummary;
 use super::clip::{ClipFrame, is_key_frame};
@@ -190,9 +190,6 @@ impl Core {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Connected => self.begin(now),
-            Event::IceConnectionStateChange(IceConnectionState::Disconnected) => {
-                self.is_over = true
-            }
             Event::ChannelOpen(channel, _) => {
                 self.channel = Some(channel);
                 let (audio, video) = (self.audio.is_some(), self.video.is_some());

@@ -16,7 +16,7 @@ use crate::media::session::Datagram;
 /// Time in which the connection has to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Silence of the server after which the call is lost.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(10);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Client whose offer was answered.
 pub struct CallClient {
