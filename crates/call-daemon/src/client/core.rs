@@ -59,7 +59,7 @@ struct ReceivingLine {
     asked: Option<Time>,
 }
 
-/// What is sent at one time.
+/// Media with the time of its next part.
 struct Clocked<T> {
     media: T,
     due: Option<Time>,

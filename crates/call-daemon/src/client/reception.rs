@@ -93,7 +93,7 @@ mod tests {
         let mut reception = Reception::default();
         let mut at = Time::ZERO;
         let mut frame = |after_ms: u64, reception: &mut Reception| {
-            at = at + Duration::from_millis(after_ms);
+            at += Duration::from_millis(after_ms);
             reception.on_frame(at, 1000);
         };
         (0..31).for_each(|_| frame(40, &mut reception));

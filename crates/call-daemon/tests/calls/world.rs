@@ -176,8 +176,7 @@ pub fn call(members: Vec<Member>, limits: CallLimits, disturbance: Disturbance) 
     let end = Time::ZERO + last + Duration::from_millis(500);
     world.run(async move { clock.sleep_until(end).await }).unwrap();
     drop(conference);
-    let outcomes = outcomes.lock().clone();
-    outcomes
+    outcomes.lock().clone()
 }
 
 async fn take_part(
