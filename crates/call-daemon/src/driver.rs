@@ -161,7 +161,7 @@ fn announced_of(announced: &[SocketAddr], local: SocketAddr) -> SocketAddr {
 }
 
 /// Sends a datagram. What the socket refuses is a lost one.
-fn emit(socket: &dyn UdpSocket, transmit: &Transmit) {
+pub(crate) fn emit(socket: &dyn UdpSocket, transmit: &Transmit) {
     let (ecn, dscp) = (Ecn::default(), Dscp::default());
     let dst = match (transmit.destination, socket.local_addr()) {
         // A socket of both kinds of addresses takes those of IP version 6 alone.

@@ -2,10 +2,12 @@
 
 mod addresses;
 mod channel;
+pub mod client;
 mod clock;
 mod conference;
 mod driver;
 mod error;
+mod handle;
 mod http;
 mod media;
 mod names;
@@ -16,5 +18,6 @@ pub use conference::{
     CallLimits, ConnectionQuality, FromClient, ParticipantId, Person, Role, ToClient,
 };
 pub use error::{CallError, Refusal};
+pub use handle::{ConferenceHandle, Joined};
 pub use names::{InvalidRoomName, RoomName};
 pub use server::{CallServer, CallServerConfig, Ready, VideoCodec};

@@ -12,17 +12,16 @@ use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::addresses;
-use crate::conference::{CallLimits, Conference};
-use crate::driver::{Command, Driver, MAX_COMMANDS};
+use crate::conference::CallLimits;
 use crate::error::CallError;
+use crate::handle::ConferenceHandle;
 use crate::http::connections::{Connections, Security};
 use crate::http::offer_limiter::OfferLimiter;
 use crate::http::signalling::{PageSettings, Signalling};
-use crate::media::answerer::Answerer;
 
 /// Connections over TCP, in all and of one address.
 const MAX_CONNECTIONS: usize = 1024;
@@ -107,7 +106,7 @@ pub struct Ready {
 /// A conference server that runs.
 pub struct CallServer {
     ready: Ready,
-    commands: mpsc::Sender<Command>,
+    conference: ConferenceHandle,
     stopping: watch::Sender<bool>,
 }
 
@@ -145,12 +144,8 @@ impl CallServer {
         )?
         .0;
         let development = certificates.development();
-        let answerer = Answerer::new(announced.clone())?;
-        let conference = Conference::new(config.limits, runtime.now());
-        let clock = conference.clock();
-        let (commands, following) = mpsc::channel(MAX_COMMANDS);
-        let driver = Driver::new(conference, &runtime, socket, announced.clone(), following);
-        runtime.spawn("call media", driver.run());
+        let conference =
+            ConferenceHandle::start(&runtime, socket, announced.clone(), config.limits)?;
         let mut codecs = vec![config.codec.name().to_owned()];
         for codec in [VideoCodec::Av1, VideoCodec::Vp9, VideoCodec::Vp8] {
             if codec != config.codec {
@@ -159,9 +154,7 @@ impl CallServer {
         }
         let signalling = Arc::new(Signalling {
             runtime: runtime.clone(),
-            answerer,
-            clock,
-            commands: commands.clone(),
+            conference: conference.clone(),
             limiter: Mutex::new(OfferLimiter::new(config.limits.max_offers_per_minute)),
             settings: PageSettings {
                 max_participants: config.limits.max_participants,
@@ -197,7 +190,7 @@ impl CallServer {
             ready.http.push(listener.local_addr().map_err(|e| refused(at, &e))?);
             runtime.spawn("call http", connections.clone().serve(listener, Security::Plain));
         }
-        Ok(Self { ready, commands, stopping })
+        Ok(Self { ready, conference, stopping })
     }
 
     /// Report of the start.
@@ -208,11 +201,7 @@ impl CallServer {
     /// Ends all calls; clients are told so.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        let (reply, stopped) = oneshot::channel();
-        if self.commands.send(Command::Stop { reply }).await.is_ok() {
-            // The driver may have ended by itself.
-            let _ = stopped.await;
-        }
+        self.conference.stop().await;
     }
 }
 

@@ -1,8 +1,9 @@
-//! Certificates: those that an operator gives, and one for development.
+//! Certificates: those that an operator gives, one for development, and those that clients trust.
 
 mod development;
 mod error;
 mod served;
+mod trust;
 
 use std::fs;
 use std::net::IpAddr;
@@ -16,6 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 pub use self::development::{Development, development, names};
 pub use self::error::CertificateError;
 pub use self::served::{Refresh, ServedCertificates};
+pub use self::trust::trust;
 use airlane_host::date;
 
 const CERTIFICATES_EXPECTED: &str =

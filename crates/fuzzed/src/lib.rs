@@ -11,6 +11,7 @@
 mod air;
 mod call;
 mod capture;
+mod clip;
 mod cmcd;
 mod control_frames;
 mod curve;
@@ -44,6 +45,7 @@ mod y4m;
 pub use air::air;
 pub use call::call;
 pub use capture::capture;
+pub use clip::clip;
 pub use cmcd::cmcd;
 pub use control_frames::control_frames;
 pub use curve::curve;
@@ -98,6 +100,7 @@ pub const TARGETS: &[Target] = &[
     target!(air),
     target!(call),
     target!(capture),
+    target!(clip),
     target!(cmcd),
     target!(control_frames),
     target!(curve),

@@ -84,7 +84,7 @@ impl Peer {
             SocketAddr::V4(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
             SocketAddr::V6(_) => SocketAddr::from(([0_u16; 8], 0)),
         };
-        let tls = Tls { identity: None, trust: airlane_http_client::trust(self.insecure) };
+        let tls = Tls { identity: None, trust: airlane_certificate::trust(self.insecure) };
         let endpoint = Endpoint::client(&self.runtime, any, transport(tls))?;
         let paths = paths(&endpoint, 1)?;
         let connection = endpoint.connect(address, self.host()).await?;

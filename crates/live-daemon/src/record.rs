@@ -6,7 +6,8 @@ use std::time::Duration;
 use airlane_live::wire::{Answer, LayerHeader};
 use airlane_live::{LiveError, Structure};
 use airlane_media::dash::FrameRate;
-use airlane_media::vp9::{self, IvfHeader, Vp9Error};
+use airlane_media::ivf::{IvfHeader, ivf_frame};
+use airlane_media::vp9::{self, Vp9Error};
 use bytes::Bytes;
 
 /// Frames that wait for layers that are late at most: layers come in order but for what the network
@@ -112,7 +113,7 @@ impl Recorder {
         let mut frames: Vec<Vec<u8>> = below.collect::<Result<_, _>>()?;
         frames.push(top.to_vec());
         let joined = vp9::superframe(&frames).ok_or(LiveError::Wire("too many layers"))?;
-        out.extend_from_slice(&vp9::ivf_frame(joined.len() as u32, frame.into()));
+        out.extend_from_slice(&ivf_frame(joined.len() as u32, frame.into()));
         out.extend_from_slice(&joined);
         Ok(())
     }

@@ -11,7 +11,7 @@
 //! [`heads`] are recordings of how people looked around in such videos.
 //!
 //! [`dash`] and [`hls`] are the manifests of titles as players know them, [`mp4`] what is to be
-//! read in their files. [`vp9`] is what is to be known of the frames of layered video, [`y4m`] how pictures
+//! read in their files, [`ivf`] a file of encoded frames. [`vp9`] is what is to be known of the frames of layered video, [`y4m`] how pictures
 //! come that are yet to be encoded.
 
 mod byte_range;
@@ -19,6 +19,7 @@ pub mod corpus;
 pub mod dash;
 pub mod heads;
 pub mod hls;
+pub mod ivf;
 pub mod layers;
 pub mod mp4;
 pub mod name;

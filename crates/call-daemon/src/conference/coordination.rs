@@ -2,7 +2,7 @@
 
 use airlane_base::{Rate, Time};
 use airlane_call::{CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, Optimiser, optimal_targets};
-use airlane_plum::{ClientChannel, CoordinatorConfig, Decision, OptimiserConfig, State};
+use airlane_plum::{ClientChannel, CoordinatorConfig, Decision, OptimiserConfig, State, Target};
 use str0m::media::MediaKind;
 
 use super::messages::{ConnectionQuality, ParticipantId, ToClient};
@@ -10,6 +10,10 @@ use super::participant::{MEDIA_SHARE, Participant};
 use super::{Conference, Role};
 use crate::names::RoomName;
 
+/// Rate that is left to each direction, where the channel carries twice as much: audio, and video that one can follow.
+/// The optimiser knows no such bound, and has whoever is on the one thin channel of a room send nothing where the
+/// others fill each other's downlinks.
+const MIN_RATE: Rate = Rate::from_bps(250_000);
 /// Share of lost packets from which on a connection is fair, and poor.
 const FAIR_LOSS: f64 = 0.02;
 const POOR_LOSS: f64 = 0.08;
@@ -21,11 +25,25 @@ pub(super) fn config(max_bps: u64) -> CoordinationConfig {
     CoordinationConfig {
         coordinator: CoordinatorConfig::default(),
         optimiser: Optimiser::threaded(move |capacities| {
-            optimal_targets(&of_optimiser, capacities)
+            let targets = optimal_targets(&of_optimiser, capacities)?;
+            Some(targets.into_iter().zip(capacities).map(|(of, rate)| usable(of, *rate)).collect())
         }),
         optimiser_timeout: DEFAULT_OPTIMISER_TIMEOUT,
         restores: true,
     }
+}
+
+/// The target of a client whose channel carries `capacity`, with enough of it for each direction.
+fn usable(target: Target, capacity: Rate) -> Target {
+    let least = (MIN_RATE.bps()).min(capacity.bps() / 2);
+    let up = target.up.bps().max(least);
+    let down = target.down.bps().max(least);
+    // What one of them was raised to the other gives up; a channel that carries both has room for it.
+    let (up, down) = match up == least {
+        true => (up, down.min(capacity.bps().saturating_sub(up).max(least))),
+        false => (up.min(capacity.bps().saturating_sub(down).max(least)), down),
+    };
+    Target { up: Rate::from_bps(up), down: Rate::from_bps(down) }
 }
 
 impl Conference {
@@ -114,6 +132,31 @@ impl Participant {
             .to_owned(),
             target_bps: self.path.target().map(Rate::as_f64),
             grade: grade.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_leaves_enough_for_each_direction() {
+        let kbps = |kbps: u64| Rate::from_bps(kbps * 1000);
+        for (up, down, capacity, expected) in [
+            (0, 1400, 1400, (250, 1150)),
+            (1400, 0, 1400, (1150, 250)),
+            (600, 800, 1400, (600, 800)),
+            (0, 300, 300, (150, 150)),
+            (0, 0, 10, (5, 5)),
+            (2000, 6000, 12_000, (2000, 6000)),
+        ] {
+            let target = usable(Target { up: kbps(up), down: kbps(down) }, kbps(capacity));
+            assert_eq!(
+                target,
+                Target { up: kbps(expected.0), down: kbps(expected.1) },
+                "{capacity}"
+            );
         }
     }
 }

@@ -6,6 +6,7 @@
 //!                         '--> Room: slots, speaker, states
 //! ```
 
+mod aim;
 mod config;
 mod coordination;
 mod demux;

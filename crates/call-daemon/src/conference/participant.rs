@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_sfu::LayerTable;
 use str0m::bwe::Bitrate;
 use str0m::channel::ChannelId;
 use str0m::media::{MediaKind, Mid};
 use str0m::rtp::{RtpPacket, Ssrc};
 
+use super::aim::{Aim, Bitrates, Downlink};
 use super::messages::{ParticipantId, Person, ToClient};
 use super::shares::{Division, Video, divide};
 use super::slots::Slots;
@@ -25,11 +26,6 @@ const MAX_MESSAGES_PER_TICK: u32 = 50;
 pub(super) const MEDIA_SHARE: f64 = 0.93;
 /// Bitrate of one participant's audio.
 const AUDIO_BPS: f64 = 40e3;
-/// Bitrate that is looked for relative to what there is to send, and at least.
-const AIM_MARGIN: f64 = 1.15;
-const MIN_AIM_BPS: f64 = 300e3;
-/// Share by which what is looked for must differ before the controller is told.
-const AIM_CHANGE: f64 = 0.05;
 
 /// Kind of participation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +74,7 @@ pub(crate) struct Participant {
     pub(crate) is_connected: bool,
     /// Its channel: capacity, estimates, and what is held.
     pub(crate) path: Channel,
-    /// Least bitrate that the downlink's controller keeps up with padding, and the one that it looks for.
-    aim_bps: (f64, f64),
+    aim: Aim,
     /// True if some of what others send is not forwarded to it for lack of bandwidth.
     pub(crate) is_thinned: bool,
     /// Messages that were read since the last tick.
@@ -140,7 +135,7 @@ impl Participant {
             heard: now,
             is_connected: false,
             path: Channel::new(),
-            aim_bps: (0.0, 0.0),
+            aim: Aim::default(),
             is_thinned: false,
             messages: 0,
         }
@@ -241,22 +236,25 @@ impl Participant {
         audible.count() as f64 * AUDIO_BPS
     }
 
-    /// Tells the downlink's controller what there would be to send, so that it looks for so much. A downlink that is
-    /// held looks for no more than that. One whose uplink is held has room: padding keeps it busy up to the next layer,
-    /// for a controller that is limited by what is sent does not find what became free.
+    /// Tells the downlink's estimator how much to look for, and how much of it to keep up by padding.
     fn aim(&mut self, now: Time, division: &Division, max_bps: u64) {
         let of_packets = |media: f64| (media + self.audio_bps()) / MEDIA_SHARE;
-        let desired = (of_packets(division.most) * AIM_MARGIN).min(max_bps as f64).max(MIN_AIM_BPS);
-        let desired = self.path.down_target().map_or(desired, |held| desired.min(held.as_f64()));
-        let next = division.next.map_or(0.0, of_packets);
-        let least = self.path.freed_bps(now).map_or(0.0, |room| next.min(room)).min(desired);
-        let is_near = |new: f64, old: f64| (new - old).abs() <= old * AIM_CHANGE;
-        if is_near(least, self.aim_bps.0) && is_near(desired, self.aim_bps.1) {
-            return;
+        let of_packets = Division {
+            targets: Vec::new(),
+            total: of_packets(division.total),
+            next: division.next.map(of_packets),
+            most: of_packets(division.most),
+        };
+        let downlink = Downlink {
+            estimate: self.path.down_estimate.map_or(0.0, Rate::as_f64),
+            held: self.path.down_target().map(Rate::as_f64),
+            freed: self.path.freed_bps(now),
+            most: max_bps as f64,
+        };
+        if let Some(Bitrates { least, desired }) = self.aim.update(now, &of_packets, downlink) {
+            let (least, desired) = (Bitrate::from(least), Bitrate::from(desired));
+            self.session.call(|rtc| rtc.bwe().set_bitrate(least, desired));
         }
-        self.aim_bps = (least, desired);
-        self.session
-            .call(|rtc| rtc.bwe().set_bitrate(Bitrate::from(least), Bitrate::from(desired)));
     }
 
     /// True if others can receive it.

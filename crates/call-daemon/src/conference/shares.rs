@@ -5,6 +5,10 @@ use airlane_sfu::{LayerIndex, LayerTable};
 /// Share by which the budget must exceed what a higher layer than before takes.
 const RAISE_MARGIN: f64 = 1.1;
 
+/// Share by which a video's rate must be lower than another's before it takes the layer that the other had: measured
+/// rates of equal videos differ from one time to the next, and each change takes a key frame.
+const CHANGE_MARGIN: f64 = 1.25;
+
 /// Video that a participant may get.
 #[derive(Clone, Debug)]
 pub(crate) struct Video {
@@ -30,7 +34,7 @@ pub(crate) struct Division {
 }
 
 /// Divides a budget of bit/s: each video gets its lowest layer, in their order while there is room, and then the one
-/// with the lowest rate its next one, again and again. Screens are raised before cameras. The first video gets its
+/// with the lowest rate its next one, again and again; where rates are close, the one that had it. Screens are raised before cameras. The first video gets its
 /// lowest layer also if there is no room.
 pub(crate) fn divide(budget: f64, videos: &[Video]) -> Division {
     let rate = |video: &Video, step: usize| video.layers.steps()[step].rate.as_f64();
@@ -70,7 +74,10 @@ pub(crate) fn divide(budget: f64, videos: &[Video]) -> Division {
             }
         }
         let order = |(place, above, _): &(usize, usize, f64)| {
-            (!videos[*place].is_first, rate(&videos[*place], above - 1))
+            let video = &videos[*place];
+            let had = video.current.is_some_and(|had| video.layers.steps()[*above].layer <= had);
+            let margin = if had { 1.0 } else { CHANGE_MARGIN };
+            (!video.is_first, rate(video, above - 1) * margin)
         };
         let chosen = fitting.into_iter().min_by(|a, b| {
             let (a, b) = (order(a), order(b));
@@ -143,6 +150,16 @@ mod tests {
         assert!((division.next.unwrap() - 165e3).abs() < 1.0);
         let nothing = divide(50e3, &[video(&[], None)]);
         assert_eq!(nothing.targets, [Some(LayerIndex::HIGHEST)]);
+    }
+
+    #[test]
+    fn of_videos_with_nearly_one_rate_the_same_one_keeps_the_layer() {
+        let ladder = |kbps: u64| [(0, 0, kbps), (1, 0, 500)];
+        let had = |kbps| video(&ladder(kbps), Some(layer(1, 0)));
+        let had_not = |kbps| video(&ladder(kbps), Some(layer(0, 0)));
+        let (low, high) = (Some(layer(0, 0)), Some(layer(1, 0)));
+        assert_eq!(divide(720e3, &[had_not(100), had(110)]).targets, [low, high]);
+        assert_eq!(divide(720e3, &[had_not(100), had(140)]).targets, [high, low]);
     }
 
     #[test]

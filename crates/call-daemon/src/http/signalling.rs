@@ -12,18 +12,15 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot};
 
 use super::offer_limiter::OfferLimiter;
 use super::routes::Route;
 use super::{Answer, pages};
-use crate::clock::Clock;
-use crate::conference::{JoinRequest, Role};
-use crate::driver::Command;
+use crate::conference::Role;
 use crate::error::Refusal;
-use crate::media::answerer::Answerer;
+use crate::handle::{ConferenceHandle, Joined};
 use crate::media::offer::MAX_OFFER_BYTES;
-use crate::names::{RoomName, participant_name};
+use crate::names::RoomName;
 
 const SDP: &str = "application/sdp";
 const JSON: &str = "application/json";
@@ -61,9 +58,7 @@ struct PageAnswer<'a> {
 /// Answers to requests.
 pub(crate) struct Signalling {
     pub(crate) runtime: RuntimeHandle,
-    pub(crate) answerer: Answerer,
-    pub(crate) clock: Clock,
-    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) conference: ConferenceHandle,
     pub(crate) limiter: Mutex<OfferLimiter>,
     pub(crate) settings: PageSettings,
 }
@@ -135,19 +130,8 @@ impl Signalling {
                 (name, text.map_err(|_| Refusal::Offer("no UTF-8".to_owned()))?)
             }
         };
-        let answered = self.answerer.answer(&sdp, self.clock.instant(self.runtime.now()))?;
-        let resource = self.answerer.secret::<16>().map_err(|e| Refusal::Offer(e.to_string()))?;
-        let sdp = answered.sdp.clone();
-        let (reply, joined) = oneshot::channel();
-        let request = JoinRequest {
-            room: room.clone(),
-            name: participant_name(&name),
-            role,
-            resource: resource.clone(),
-        };
-        let command = Command::Join { request, answered: Box::new(answered), reply };
-        self.commands.send(command).await.map_err(|_| Refusal::Stopping)?;
-        let id = joined.await.map_err(|_| Refusal::Stopping)??;
+        let joined = self.conference.join(room.clone(), role, &name, &sdp).await?;
+        let Joined { id, sdp, resource } = joined;
         let session = format!("/{room}/session/{resource}");
         let mut answer = match role {
             Role::Member => {
@@ -164,10 +148,7 @@ impl Signalling {
     }
 
     async fn leave(&self, resource: String) -> Result<Answer, Refusal> {
-        let (reply, left) = oneshot::channel();
-        let command = Command::Leave { resource, reply };
-        self.commands.send(command).await.map_err(|_| Refusal::Stopping)?;
-        match left.await.map_err(|_| Refusal::Stopping)? {
+        match self.conference.leave(resource).await? {
             true => Ok(open(plain(StatusCode::OK, ""))),
             false => Ok(open(not_found())),
         }

@@ -23,8 +23,6 @@ const MAX_MESSAGE_BYTES: u32 = 16 << 10;
 const MAX_UNSENT_BYTES: usize = 256 << 10;
 /// Packets of a stream of video that are kept to be sent again.
 const RTX_PACKETS: usize = 1000;
-/// Number of the dependency descriptor in what this server would offer; answers have the offer's.
-const DESCRIPTOR_ID: u8 = 12;
 
 /// Session with a client, and the answer to its offer.
 pub(crate) struct Answered {
@@ -83,7 +81,7 @@ impl Answerer {
             .enable_vp9(true)
             .enable_vp8(true)
             .enable_h264(true)
-            .set_extension(DESCRIPTOR_ID, extension::dependency_descriptor())
+            .set_extension(extension::DESCRIPTOR_ID, extension::dependency_descriptor())
     }
 
     /// Answers an offer.

@@ -5,6 +5,8 @@ use str0m::rtp::{Extension, ExtensionSerializer, ExtensionValues};
 /// URI of the extension (AV1 RTP payload specification, appendix A).
 const URI: &str =
     "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension";
+/// Number of the extension in offers of our own; answers have the offer's.
+pub(crate) const DESCRIPTOR_ID: u8 = 12;
 /// Bytes of an extension's value in the one-byte form (RFC 8285, section 4.2).
 const MAX_ONE_BYTE_FORM: usize = 16;
 

@@ -2,12 +2,21 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use airlane_base::InputError;
+use airlane_call_daemon::client::{
+    CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, Sound, SoundError,
+};
 use airlane_call_daemon::{CallLimits, CallServerConfig, CertificateFiles, VideoCodec};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::addresses::listen_addresses;
+use super::{number, positive_number};
+
+const CLIP_EXPECTED: &str = "make one by: ffmpeg -i VIDEO -c:v libvpx -b:v 800k -g 60 -an FILE.ivf";
+const SOUND_EXPECTED: &str = "make one by: ffmpeg -i SOUND -c:a libopus -b:a 32k FILE.opus";
 
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
@@ -19,6 +28,8 @@ pub(crate) struct CallArgs {
 pub(crate) enum CallVerb {
     /// Serve calls: browsers join a room by its link, other programs by WHIP and WHEP
     Serve(CallServeArgs),
+    /// Take part in a call without a browser: send files, show nothing, and tell what was received
+    Join(CallJoinArgs),
 }
 
 /// Codec of video.
@@ -128,6 +139,100 @@ impl CallServeArgs {
             ..CallServerConfig::new(all_addresses(&self.listen, "--listen")?)
         })
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallJoinArgs {
+    /// Link of the room, such as https://localhost:4460/my-room
+    #[arg(value_name = "URL", value_parser = call_url)]
+    url: CallUrl,
+    /// Video to send, again and again: IVF with VP8 or VP9, as `ffmpeg -c:v libvpx` makes it; given
+    /// several times, the lowest bitrate first: encodings of one video (simulcast), of which those
+    /// are sent that fit the uplink
+    #[arg(long, value_name = "FILE")]
+    video: Vec<PathBuf>,
+    /// Audio to send, again and again: Opus in Ogg, as `ffmpeg -c:a libopus FILE.opus` makes it
+    #[arg(long, value_name = "FILE")]
+    audio: Option<PathBuf>,
+    /// Name that others see; with several participants each has a number behind it
+    #[arg(long, value_name = "NAME", default_value = "robot")]
+    name: String,
+    /// Participants, each with a connection of its own
+    #[arg(long, short = 'n', value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    participants: u32,
+    /// Seconds from one participant's beginning to the next one's
+    #[arg(long, value_name = "S", default_value = "0", value_parser = seconds)]
+    stagger: f64,
+    /// Others that each can receive
+    #[arg(long, value_name = "N", default_value = "11", value_parser = clap::value_parser!(u32).range(0..=60))]
+    max_people: u32,
+    /// Seconds that each takes part, from its connection on [default: until it is stopped]
+    #[arg(long, value_name = "S", value_parser = positive_seconds)]
+    duration: Option<f64>,
+    /// Trust any certificate, such as one for development
+    #[arg(long)]
+    insecure: bool,
+    /// Write what each sent and received, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print errors only
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl CallJoinArgs {
+    /// The participants. Their videos begin at places of their own.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub(crate) fn party(&self) -> Result<Party, InputError> {
+        let clip = |path: &PathBuf| {
+            let clip = Clip::read(&read(path)?);
+            clip.map(Arc::new)
+                .map_err(|e| InputError::new(e.to_string(), CLIP_EXPECTED).at_file(path))
+        };
+        let video: Vec<Arc<Clip>> = self.video.iter().map(clip).collect::<Result<_, _>>()?;
+        let sound = |path: &PathBuf| {
+            let sound = Sound::read(&read(path)?);
+            let wrong =
+                |e: SoundError| InputError::new(e.to_string(), SOUND_EXPECTED).at_file(path);
+            sound.map(Arc::new).map_err(wrong)
+        };
+        let audio = self.audio.as_ref().map(sound).transpose()?;
+        let config = |n: u32| ClientConfig {
+            name: match self.participants {
+                1 => self.name.clone(),
+                _ => format!("{}-{}", self.name, n + 1),
+            },
+            video: video.clone(),
+            audio: audio.clone(),
+            max_people: self.max_people as usize,
+            offset: f64::from(n) / f64::from(self.participants),
+        };
+        let trust = airlane_certificate::trust(self.insecure);
+        Ok(Party {
+            target: CallTarget { url: self.url.clone(), trust },
+            clients: (0..self.participants).map(config).collect(),
+            stagger: Duration::from_secs_f64(self.stagger),
+            length: self.duration.map(Duration::from_secs_f64),
+        })
+    }
+}
+
+fn read(path: &PathBuf) -> Result<Vec<u8>, InputError> {
+    std::fs::read(path).map_err(|e| InputError::io(path, "read it", &e))
+}
+
+fn call_url(text: &str) -> Result<CallUrl, String> {
+    text.parse().map_err(|e: InvalidCallUrl| e.to_string())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 1e6)
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    positive_number(text)
 }
 
 fn all_addresses(texts: &[String], key: &str) -> Result<Vec<SocketAddr>, InputError> {

@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand};
 #[cfg(feature = "video")]
 pub(crate) use self::airtime::AirtimeArgs;
 #[cfg(feature = "call")]
-pub(crate) use self::call::{CallArgs, CallServeArgs, CallVerb};
+pub(crate) use self::call::{CallArgs, CallJoinArgs, CallServeArgs, CallVerb};
 #[cfg(feature = "video")]
 pub(crate) use self::laboratory::*;
 #[cfg(feature = "video")]
@@ -106,7 +106,7 @@ pub(crate) enum Verb {
     /// Forward a live stream through an emulated bottleneck that runs Octopus's queue
     Relay(RelayArgs),
     #[cfg(feature = "call")]
-    /// Hold video calls of browsers: a conference server with its own page, WHIP and WHEP
+    /// Hold video calls: a conference server for browsers, WHIP and WHEP, and participants without a browser
     Call(CallArgs),
     #[cfg(feature = "tunnel")]
     /// Carry TCP and SOCKS5 connections over several network interfaces at once

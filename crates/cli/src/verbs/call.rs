@@ -1,10 +1,12 @@
-//! `airlane call`: a conference server until it is told to stop.
+//! `airlane call`: a conference server until it is told to stop, and participants without a browser.
 
+use airlane_base::{InputError, printable};
+use airlane_call_daemon::client::ClientSummary;
 use airlane_call_daemon::{CallServer, Ready};
 
 use super::stopping::Stopping;
 use super::{print, threads};
-use crate::args::{CallArgs, CallServeArgs, CallVerb};
+use crate::args::{CallArgs, CallJoinArgs, CallServeArgs, CallVerb};
 use crate::error::CommandError;
 
 /// Does what the verb below says; the exit code.
@@ -13,6 +15,10 @@ pub(super) fn call(args: &CallArgs) -> Result<u8, CommandError> {
         CallVerb::Serve(args) => {
             crate::terminal::log(args.quiet);
             threads()?.block_on(serve(args))
+        }
+        CallVerb::Join(args) => {
+            crate::terminal::log(args.quiet);
+            threads()?.block_on(join(args))
         }
     }
 }
@@ -27,6 +33,36 @@ async fn serve(args: &CallServeArgs) -> Result<u8, CommandError> {
     let code = stopping.stopped().await;
     server.stop().await;
     Ok(code)
+}
+
+/// Takes part until all participants have ended, or a signal comes; the exit code.
+async fn join(args: &CallJoinArgs) -> Result<u8, CommandError> {
+    let mut stopping = Stopping::new()?;
+    let party = args.party()?;
+    let mut code = None;
+    let mut printing = Ok(());
+    let mut summaries = Vec::new();
+    let stop = async { code = Some(stopping.stopped().await) };
+    let on_end = |summary: ClientSummary| {
+        match &summary.failure {
+            Some(failure) if args.quiet => {
+                eprintln!("{}: {}", printable(&summary.name), printable(failure));
+            }
+            _ if args.quiet || printing.is_err() => {}
+            _ => printing = print(&format!("{}\n", printable(&summary.line()))),
+        }
+        summaries.push(summary);
+    };
+    party.run(stop, on_end).await;
+    printing?;
+    summaries.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(path) = &args.report {
+        let text = serde_json::to_vec_pretty(&summaries).unwrap_or_default();
+        let written = std::fs::write(path, text);
+        written.map_err(|e| InputError::io(path, "write the report", &e))?;
+    }
+    let has_failed = summaries.iter().any(|summary| summary.failure.is_some());
+    Ok(code.unwrap_or(u8::from(has_failed)))
 }
 
 /// Line that says where it serves.

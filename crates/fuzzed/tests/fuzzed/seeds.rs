@@ -5,6 +5,7 @@ use std::path::Path;
 
 use airlane_base::Time;
 use airlane_call::wire as calls;
+use airlane_call_daemon::client::{Clip, Sound};
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
 use airlane_fuzzed::TARGETS;
@@ -68,6 +69,7 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
         "air" => data.len() % 12 == 1,
         // They are checked as they are made.
         "capture" | "messages" => !data.is_empty(),
+        "clip" => Clip::read(data).is_ok() || Sound::read(data).is_ok(),
         "cmcd" => Cmcd::parse(&text).buffer.is_some() || Cmcd::from_query(&text).is_some(),
         "control_frames" => ControlFrames::default().read(&data[2..], |_, _| {}).is_ok(),
         "curve" => SentCurve::from_bytes(data).is_ok() || SentCurve::from_text(&text).is_ok(),

@@ -7,10 +7,8 @@
 
 mod bits;
 mod header;
-mod ivf;
 
 pub use header::{Vp9Error, hide, key_frame_size};
-pub use ivf::{IvfError, IvfHeader, ivf_frame};
 
 /// Frames of a superframe at most.
 pub const MAX_FRAMES: usize = 8;

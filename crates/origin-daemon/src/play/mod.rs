@@ -67,7 +67,7 @@ pub async fn play(
     mut done: impl FnMut(PlayResult),
 ) -> Result<(), DaemonError> {
     let runtime = TokioRuntime::new(Seed(date::now_ms()));
-    let trust = airlane_http_client::trust(request.insecure);
+    let trust = airlane_certificate::trust(request.insecure);
     let air =
         request.air.as_ref().map(|air| airlane_cupid_agent::agent(&runtime, air)).transpose()?;
     let request = Arc::new(request);

@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use airlane_base::Rate;
 use airlane_media::dash::FrameRate;
+use airlane_media::ivf::{IvfHeader, ivf_frame};
 use airlane_media::layers::{LayerContent, Packed};
-use airlane_media::vp9::{self, IvfHeader};
+use airlane_media::vp9;
 use airlane_pack::{LayeredRequest, PackError, pack_layered};
 use airlane_vpx::{Decoder, Library};
 
@@ -33,7 +34,7 @@ fn ivf(video: &Packed, frames: u32, upto: usize) -> Vec<u8> {
             *layer = vp9::hide(layer, size.0).unwrap();
         }
         let frame = vp9::superframe(&layers).unwrap();
-        file.extend_from_slice(&vp9::ivf_frame(frame.len() as u32, n.into()));
+        file.extend_from_slice(&ivf_frame(frame.len() as u32, n.into()));
         file.extend_from_slice(&frame);
     }
     file

@@ -1,0 +1,428 @@
+//! Client of a call, without I/O: datagrams and times go in; datagrams come out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use airlane_base::Time;
+use str0m::Event;
+use str0m::bwe::{Bitrate, BweKind};
+use str0m::channel::ChannelId;
+use str0m::format::Codec;
+use str0m::media::{Frequency, KeyframeRequestKind, MediaData, MediaKind, MediaTime, Mid, Pt, Rid};
+use str0m::net::Transmit;
+
+use super::ClientSummary;
+use super::clip::{ClipFrame, is_key_frame};
+use super::feed::{Feed, fitting};
+use super::reception::Reception;
+use super::sound::Sound;
+use crate::clock::Clock;
+use crate::conference::{FromClient, ParticipantId, Person, ToClient};
+use crate::media::session::{Datagram, Session};
+use crate::server::VideoCodec;
+
+/// Interval of reports to the server.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// Silence of the server after which it holds nobody.
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Interval at which a key frame is asked for at most.
+const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
+/// Rate that is left for audio and the headers of packets, bit/s, and share of the rest that is video.
+const AUDIO_BPS: f64 = 50e3;
+const MEDIA_SHARE: f64 = 0.93;
+/// Rate that is looked for relative to all encodings.
+const AIM_MARGIN: f64 = 1.15;
+/// Time by which frames may be late. What is later is left out: a client that stood still sends no burst.
+const MAX_LAG: Duration = Duration::from_secs(1);
+/// Pause before str0m is called again that wants to be called at once.
+const MIN_PAUSE: Duration = Duration::from_micros(500);
+
+/// Video that a client sends.
+pub(super) struct SentVideo {
+    pub(super) mid: Mid,
+    pub(super) codec: VideoCodec,
+    /// Names of the encodings; none of one alone.
+    pub(super) rids: Vec<Rid>,
+    pub(super) rates_bps: Vec<f64>,
+    pub(super) frame_interval: Duration,
+    pub(super) feeds: Vec<Feed>,
+}
+
+/// Line on which video or audio of somebody comes.
+struct ReceivingLine {
+    kind: MediaKind,
+    /// Person whose it is at the moment.
+    source: Option<ParticipantId>,
+    /// A frame was lost: those up to the next key frame cannot be decoded.
+    is_broken: bool,
+    asked: Option<Time>,
+}
+
+/// Media with the time of its next part.
+struct Clocked<T> {
+    media: T,
+    due: Option<Time>,
+    /// Frames or packets so far.
+    position: u64,
+}
+
+/// State of a client.
+pub(super) struct Core {
+    clock: Clock,
+    pub(super) session: Session,
+    name: String,
+    started: Time,
+    connected: Option<Time>,
+    video: Option<Clocked<SentVideo>>,
+    /// Encodings that are sent.
+    sent_encodings: usize,
+    audio: Option<Clocked<(Mid, Arc<Sound>)>>,
+    lines: BTreeMap<Mid, ReceivingLine>,
+    channel: Option<ChannelId>,
+    own: Option<ParticipantId>,
+    receptions: BTreeMap<ParticipantId, (String, Reception)>,
+    epoch: Option<u32>,
+    ceiling_bps: Option<u64>,
+    noticed: Time,
+    estimate_bps: Option<f64>,
+    next_report: Time,
+    /// Time at which str0m wants to be called.
+    timeout: Option<Instant>,
+    notices: u64,
+    sent_frames: u64,
+    is_over: bool,
+}
+
+impl Core {
+    pub(super) fn new(
+        now: Time,
+        clock: Clock,
+        session: Session,
+        name: String,
+        video: Option<SentVideo>,
+        audio: Option<(Mid, Arc<Sound>)>,
+        receiving: Vec<(Mid, MediaKind)>,
+    ) -> Self {
+        let line = |kind| ReceivingLine { kind, source: None, is_broken: true, asked: None };
+        Self {
+            clock,
+            session,
+            name,
+            started: now,
+            connected: None,
+            video: video.map(|media| Clocked { media, due: None, position: 0 }),
+            sent_encodings: 1,
+            audio: audio.map(|media| Clocked { media, due: None, position: 0 }),
+            lines: receiving.into_iter().map(|(mid, kind)| (mid, line(kind))).collect(),
+            channel: None,
+            own: None,
+            receptions: BTreeMap::new(),
+            epoch: None,
+            ceiling_bps: None,
+            noticed: now,
+            estimate_bps: None,
+            next_report: now + REPORT_INTERVAL,
+            timeout: Some(clock.instant(now)),
+            notices: 0,
+            sent_frames: 0,
+            is_over: false,
+        }
+    }
+
+    /// True if the server or the network ended it.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over || self.session.is_over()
+    }
+
+    /// True once packets can come and go.
+    pub(super) fn is_connected(&self) -> bool {
+        self.connected.is_some()
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        at: Time,
+        datagram: &Datagram<'_>,
+        send: &mut dyn FnMut(&Transmit),
+    ) {
+        self.session.receive(self.clock.instant(at), datagram);
+        // str0m keeps one packet at a time: it is taken before the next datagram.
+        self.drain(at, send);
+    }
+
+    /// Time at which [`Self::drive`] wants to be called.
+    pub(super) fn next_time(&self) -> Time {
+        let of_str0m = self.timeout.map(|at| self.clock.time(at));
+        let video = self.video.as_ref().and_then(|video| video.due);
+        let audio = self.audio.as_ref().and_then(|audio| audio.due);
+        let mut first = self.next_report;
+        for at in [of_str0m, video, audio].into_iter().flatten() {
+            first = first.min(at);
+        }
+        first
+    }
+
+    /// Does all that is due.
+    pub(super) fn drive(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
+        if now >= self.next_report {
+            self.next_report = now + REPORT_INTERVAL;
+            if self.ceiling_bps.is_some() && now.since(self.noticed) > NOTICE_TIMEOUT {
+                self.ceiling_bps = None;
+            }
+            self.report();
+        }
+        self.send_audio(now, send);
+        self.send_video(now, send);
+        self.drain(now, send);
+    }
+
+    fn drain(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
+        let instant = self.clock.instant(now);
+        let mut events = Vec::new();
+        let next = self.session.drain(instant, send, &mut events);
+        self.timeout = next.map(|at| at.max(instant + MIN_PAUSE));
+        for event in events {
+            self.on_event(now, event);
+        }
+    }
+
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Connected => self.begin(now),
+            Event::ChannelOpen(channel, _) => {
+                self.channel = Some(channel);
+                let (audio, video) = (self.audio.is_some(), self.video.is_some());
+                self.tell(&FromClient::Tracks { audio, video, screen: false });
+            }
+            Event::ChannelClose(_) => self.is_over = true,
+            Event::ChannelData(data) => self.on_message(now, &data.data),
+            Event::EgressBitrateEstimate(BweKind::Twcc { estimate, .. }) => {
+                self.estimate_bps = Some(estimate.as_f64());
+            }
+            Event::KeyframeRequest(request) => {
+                let Some(video) = &mut self.video else { return };
+                let encoding =
+                    request.rid.and_then(|rid| video.media.rids.iter().position(|of| *of == rid));
+                if let Some(feed) = video.media.feeds.get_mut(encoding.unwrap_or(0)) {
+                    feed.request_key_frame();
+                }
+            }
+            Event::MediaData(data) => self.on_media(now, &data),
+            _ => {}
+        }
+    }
+
+    /// Begins to send.
+    fn begin(&mut self, now: Time) {
+        self.connected.get_or_insert(now);
+        if let Some(audio) = &mut self.audio {
+            audio.due.get_or_insert(now);
+        }
+        if let Some(video) = &mut self.video {
+            video.due.get_or_insert(now);
+            let all: f64 = video.media.rates_bps.iter().sum();
+            let aim = (all / MEDIA_SHARE + AUDIO_BPS) * AIM_MARGIN;
+            self.session.call(|rtc| rtc.bwe().set_bitrate(Bitrate::from(0.0), Bitrate::from(aim)));
+        }
+    }
+
+    fn on_message(&mut self, now: Time, bytes: &[u8]) {
+        match serde_json::from_slice(bytes) {
+            Ok(ToClient::Welcome { id }) => self.own = Some(id),
+            Ok(ToClient::People { people }) => self.on_people(people),
+            Ok(ToClient::Ping { sequence }) => self.tell(&FromClient::Pong { sequence }),
+            Ok(ToClient::Notice { epoch, ceiling_bps }) => {
+                self.noticed = now;
+                let is_new = self.epoch != Some(epoch) || self.ceiling_bps != ceiling_bps;
+                (self.epoch, self.ceiling_bps) = (Some(epoch), ceiling_bps);
+                if is_new {
+                    self.notices += 1;
+                    self.report();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_people(&mut self, people: Vec<Person>) {
+        for line in self.lines.values_mut() {
+            line.source = None;
+        }
+        for person in people {
+            if Some(person.id) == self.own {
+                continue;
+            }
+            for mid in [&person.audio_mid, &person.video_mid].into_iter().flatten() {
+                if let Some(line) = self.lines.get_mut(&Mid::from(mid.as_str())) {
+                    line.source = Some(person.id);
+                }
+            }
+            self.receptions.entry(person.id).or_default().0 = person.name;
+        }
+    }
+
+    fn on_media(&mut self, now: Time, data: &MediaData) {
+        let Some(line) = self.lines.get_mut(&data.mid) else { return };
+        let mut nobody = (String::new(), Reception::default());
+        let of_source = line.source.and_then(|source| self.receptions.get_mut(&source));
+        let (_, reception) = of_source.unwrap_or(&mut nobody);
+        if line.kind == MediaKind::Audio {
+            reception.on_audio();
+            return;
+        }
+        let codec = match data.params.spec().codec {
+            Codec::Vp8 => Some(VideoCodec::Vp8),
+            Codec::Vp9 => Some(VideoCodec::Vp9),
+            _ => None,
+        };
+        // Of other codecs a key frame is not looked for: whatever follows a gap is taken for one.
+        let is_key_frame = codec.is_none_or(|codec| is_key_frame(codec, &data.data));
+        line.is_broken = !is_key_frame && (line.is_broken || !data.contiguous);
+        if !line.is_broken {
+            reception.on_frame(now, data.data.len());
+            return;
+        }
+        if line.asked.is_none_or(|asked| now.since(asked) >= KEY_FRAME_INTERVAL) {
+            line.asked = Some(now);
+            let mid = data.mid;
+            self.session.call(|rtc| {
+                if let Some(stream) = rtc.direct_api().stream_rx_by_mid(mid, None) {
+                    stream.request_keyframe(KeyframeRequestKind::Pli);
+                }
+            });
+        }
+    }
+
+    fn report(&mut self) {
+        let (epoch, outgoing_bps) = (self.epoch, self.estimate_bps);
+        self.tell(&FromClient::Report { epoch, outgoing_bps });
+    }
+
+    /// Sends a message on the data channel; where it does not fit it is lost.
+    fn tell(&mut self, message: &FromClient) {
+        let (Some(channel), Ok(text)) = (self.channel, serde_json::to_vec(message)) else { return };
+        self.session.call(|rtc| {
+            if let Some(mut channel) = rtc.channel(channel) {
+                let _ = channel.write(false, &text);
+            }
+        });
+    }
+
+    fn send_audio(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
+        while let Some(audio) = &mut self.audio
+            && let Some(due) = audio.due.filter(|due| *due <= now)
+        {
+            let due = if now.since(due) > MAX_LAG { now } else { due };
+            let (mid, sound) = (audio.media.0, audio.media.1.clone());
+            let packet = &sound.packets[audio.position as usize % sound.packets.len()];
+            audio.position += 1;
+            audio.due = Some(due + packet.duration);
+            let frame = Outgoing {
+                mid,
+                rid: None,
+                codec: Codec::Opus,
+                time: (due.since(self.started), Frequency::FORTY_EIGHT_KHZ),
+            };
+            self.write(due, frame, packet.data.clone());
+            self.drain(now, send);
+        }
+    }
+
+    fn send_video(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
+        while let Some(video) = &mut self.video
+            && let Some(due) = video.due.filter(|due| *due <= now)
+        {
+            let due = if now.since(due) > MAX_LAG { now } else { due };
+            let budget = [self.estimate_bps, self.ceiling_bps.map(|bps| bps as f64)];
+            let budget = budget.into_iter().flatten().fold(f64::INFINITY, f64::min);
+            let budget = (budget - AUDIO_BPS) * MEDIA_SHARE;
+            let encodings = fitting(budget, &video.media.rates_bps, self.sent_encodings);
+            for feed in video.media.feeds.iter_mut().take(encodings).skip(self.sent_encodings) {
+                feed.request_key_frame();
+            }
+            self.sent_encodings = encodings;
+            let codec = match video.media.codec {
+                VideoCodec::Vp8 => Codec::Vp8,
+                VideoCodec::Vp9 => Codec::Vp9,
+                VideoCodec::Av1 => Codec::Av1,
+            };
+            let interval = video.media.frame_interval;
+            video.position += 1;
+            video.due = Some(due + interval);
+            let time = (due.since(self.started), Frequency::NINETY_KHZ);
+            let mid = video.media.mid;
+            let feeds = video.media.feeds.iter_mut().take(encodings).enumerate();
+            let frames: Vec<(Option<Rid>, ClipFrame)> = feeds
+                .map(|(place, feed)| (video.media.rids.get(place).copied(), feed.take()))
+                .collect();
+            for (rid, frame) in frames {
+                self.sent_frames += 1;
+                self.write(due, Outgoing { mid, rid, codec, time }, frame.data);
+                self.drain(now, send);
+            }
+        }
+    }
+
+    fn write(&mut self, at: Time, frame: Outgoing, data: Arc<[u8]>) {
+        let instant = self.clock.instant(at);
+        let Outgoing { mid, rid, codec, time: (time, frequency) } = frame;
+        let ticks = time.as_nanos() * u128::from(frequency.get()) / 1_000_000_000;
+        let time = MediaTime::new(ticks as u64, frequency);
+        self.session.call(|rtc| {
+            let Some(mut writer) = rtc.writer(mid) else { return };
+            let payload_type: Option<Pt> = writer
+                .payload_params()
+                .find(|params| params.spec().codec == codec)
+                .map(|params| params.pt());
+            let Some(payload_type) = payload_type else { return };
+            if let Some(rid) = rid {
+                writer = writer.rid(rid);
+            }
+            if codec == Codec::Opus {
+                writer = writer.audio_level(-30, true);
+            }
+            if let Err(e) = writer.write(payload_type, instant, time, data) {
+                tracing::debug!("a frame was not sent: {e}");
+            }
+        });
+    }
+
+    /// Leaves the call: the server is told.
+    pub(super) fn leave(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
+        self.tell(&FromClient::Leave);
+        self.drain(now, send);
+        self.session.call(|rtc| rtc.close());
+        self.drain(now, send);
+    }
+
+    pub(super) fn summary(&self, now: Time) -> ClientSummary {
+        let length_s = self.connected.map_or(0.0, |at| now.since(at).as_secs_f64());
+        let rate = |bytes: u64| if length_s > 0.0 { bytes as f64 * 8.0 / length_s } else { 0.0 };
+        let traffic = self.session.traffic;
+        let mut received: Vec<_> =
+            self.receptions.values().map(|(name, reception)| reception.summary(name)).collect();
+        received.sort_by(|a, b| a.name.cmp(&b.name));
+        ClientSummary {
+            name: self.name.clone(),
+            connected_after_s: self.connected.map(|at| at.since(self.started).as_secs_f64()),
+            length_s,
+            sent_bps: rate(traffic.sent_bytes),
+            received_bps: rate(traffic.received_bytes),
+            sent_frames: self.sent_frames,
+            notices: self.notices,
+            ceiling_bps: self.ceiling_bps,
+            estimate_bps: self.estimate_bps,
+            received,
+            failure: None,
+        }
+    }
+}
+
+/// Frame or packet on its way to str0m.
+struct Outgoing {
+    mid: Mid,
+    rid: Option<Rid>,
+    codec: Codec,
+    time: (Duration, Frequency),
+}

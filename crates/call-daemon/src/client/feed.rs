@@ -1,0 +1,89 @@
+//! Position of a client in one encoding of its video, and how many encodings it sends.
+
+use std::sync::Arc;
+
+use super::clip::{Clip, ClipFrame};
+
+/// Share by which the rate must exceed what another encoding takes before it is sent again.
+const HEADROOM: f64 = 1.1;
+
+/// One encoding of a video, which is played again and again.
+#[derive(Clone, Debug)]
+pub(super) struct Feed {
+    clip: Arc<Clip>,
+    /// Frame that comes next.
+    next: usize,
+    wants_key_frame: bool,
+}
+
+impl Feed {
+    /// Encoding that begins with the key frame at or after this share of the clip, 0 to 1.
+    pub(super) fn new(clip: Arc<Clip>, offset: f64) -> Self {
+        let next = (clip.frames.len() as f64 * offset.clamp(0.0, 1.0)) as usize % clip.frames.len();
+        Self { clip, next, wants_key_frame: true }
+    }
+
+    /// Goes on from the next key frame: a file has one only where it was encoded.
+    pub(super) fn request_key_frame(&mut self) {
+        self.wants_key_frame = true;
+    }
+
+    /// Takes the next frame.
+    pub(super) fn take(&mut self) -> ClipFrame {
+        let frames = &self.clip.frames;
+        if std::mem::take(&mut self.wants_key_frame) {
+            // The first frame of a clip is one.
+            let later = frames[self.next..].iter().position(|frame| frame.is_key_frame);
+            self.next = later.map_or(0, |later| self.next + later);
+        }
+        let frame = frames[self.next].clone();
+        self.next = (self.next + 1) % frames.len();
+        frame
+    }
+}
+
+/// Number of encodings that fit into a rate, the lowest first. The lowest one is always sent, and one more than
+/// `current` wants some headroom. All in bit/s.
+pub(super) fn fitting(rate_bps: f64, encodings_bps: &[f64], current: usize) -> usize {
+    let mut sum = 0.0;
+    let fits = |(place, of): (usize, &f64)| {
+        sum += of;
+        let headroom = if place >= current { HEADROOM } else { 1.0 };
+        sum * headroom <= rate_bps
+    };
+    encodings_bps.iter().enumerate().map(fits).take_while(|fits| *fits).count().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::server::VideoCodec;
+
+    #[test]
+    fn a_key_frame_is_the_next_one_of_the_file() {
+        let frame = |n: u8| ClipFrame { data: [n].into(), is_key_frame: n.is_multiple_of(4) };
+        let frames = (0..8).map(frame).collect();
+        let frame_interval = Duration::from_millis(40);
+        let clip = Arc::new(Clip { codec: VideoCodec::Vp8, frame_interval, frames });
+        let mut feed = Feed::new(clip.clone(), 0.0);
+        let take = |feed: &mut Feed| feed.take().data[0];
+        assert_eq!([take(&mut feed), take(&mut feed)], [0, 1]);
+        feed.request_key_frame();
+        assert_eq!([take(&mut feed), take(&mut feed)], [4, 5]);
+        feed.request_key_frame();
+        assert_eq!([take(&mut feed), take(&mut feed)], [0, 1]);
+        assert_eq!(take(&mut Feed::new(clip, 0.2)), 4);
+    }
+
+    #[test]
+    fn encodings_come_and_go_with_the_rate() {
+        let encodings = [100e3, 400e3, 1e6];
+        assert_eq!(fitting(50e3, &encodings, 1), 1);
+        assert_eq!(fitting(520e3, &encodings, 1), 1);
+        assert_eq!(fitting(560e3, &encodings, 1), 2);
+        assert_eq!(fitting(520e3, &encodings, 2), 2);
+        assert_eq!(fitting(2e6, &encodings, 1), 3);
+    }
+}

@@ -1,0 +1,211 @@
+//! A call in virtual time: the server's conference, and clients on accesses of their own.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed, Time};
+use airlane_call_daemon::client::{ClientConfig, ClientOffer, ClientSummary, Clip};
+use airlane_call_daemon::{CallLimits, ConferenceHandle, Refusal, Role};
+use airlane_net::link::{RateProfile, Supply};
+use airlane_net::queue::{Limit, QueueSpec};
+use airlane_net::{Access, HalfDuplexAccess, HalfDuplexWay, LinkAccess, SendJitter, Topology, Way};
+use airlane_runtime::virtual_time::World;
+use airlane_runtime::{Datagram, RuntimeExt, RuntimeHandle};
+use parking_lot::Mutex;
+
+/// Frames per second of all clips, and frames from one key frame to the next.
+const FRAME_RATE: u32 = 25;
+const KEY_FRAME_DISTANCE: u32 = 50;
+/// Port of the server.
+const PORT: u16 = 4460;
+
+/// Links of these rates, towards the client and from it, Mbit/s.
+pub fn link(down_mbps: f64, up_mbps: f64) -> Access {
+    let way = |mbps: f64| {
+        let queue = QueueSpec::DropTail(Limit::Bytes((mbps * 1e6 / 8.0 * 0.2) as u64));
+        Way::new(Rate::from_mbps(mbps), queue)
+    };
+    Access::Link(LinkAccess { down: way(down_mbps), up: way(up_mbps) })
+}
+
+/// A half-duplex channel of these rates, Mbit/s, each from its time on.
+pub fn half_duplex(steps: &[(Duration, f64)]) -> Access {
+    let steps: Vec<_> = steps.iter().map(|(at, mbps)| (*at, Rate::from_mbps(*mbps))).collect();
+    let supply = Supply::Profile(Arc::new(RateProfile::new(&steps, None).unwrap()));
+    let way = || HalfDuplexWay::new(QueueSpec::DropTail(Limit::Bytes(50_000)));
+    Access::HalfDuplex(Box::new(HalfDuplexAccess::new(supply, way(), way())))
+}
+
+/// Video of VP8 of this bitrate, as far as a payload needs to be like it.
+pub fn clip(kbps: u32) -> Arc<Clip> {
+    let mut bytes = b"DKIF\0\0\x20\0VP80\x40\x01\xf0\0".to_vec();
+    for word in [FRAME_RATE, 1, 0, 0] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    // A key frame takes what six other frames do.
+    let others = kbps * 1000 / 8 / FRAME_RATE * KEY_FRAME_DISTANCE / (KEY_FRAME_DISTANCE + 5);
+    for frame in 0..4 * KEY_FRAME_DISTANCE {
+        let is_key = frame % KEY_FRAME_DISTANCE == 0;
+        let length = others * if is_key { 6 } else { 1 };
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(&u64::from(frame).to_le_bytes());
+        bytes.push(u8::from(!is_key));
+        bytes.resize(bytes.len() + length as usize - 1, 0x55);
+    }
+    Arc::new(Clip::read(&bytes).unwrap())
+}
+
+/// A client of a call.
+pub struct Member {
+    pub access: Access,
+    /// Bitrates of its encodings, kbit/s, the lowest first.
+    pub encodings: Vec<u32>,
+    /// Times at which it joins and at which it ends.
+    pub span: (Duration, Duration),
+    /// True if at the end it is gone without a word.
+    pub vanishes: bool,
+}
+
+impl Member {
+    /// A client on an ample link that is there from the beginning on.
+    pub fn new(encodings: &[u32], end: Duration) -> Self {
+        Self {
+            access: link(100.0, 100.0),
+            encodings: encodings.to_vec(),
+            span: (Duration::ZERO, end),
+            vanishes: false,
+        }
+    }
+
+    pub fn on(self, access: Access) -> Self {
+        Self { access, ..self }
+    }
+
+    pub fn from(self, start: Duration) -> Self {
+        Self { span: (start, self.span.1), ..self }
+    }
+
+    pub fn vanishing(self) -> Self {
+        Self { vanishes: true, ..self }
+    }
+}
+
+/// Something else that happens on the server's network.
+pub enum Disturbance {
+    Nothing,
+    /// The server ends at this time.
+    Stop(Duration),
+    /// A stranger sends these to the server's port, 1 ms apart, from this time on.
+    Datagrams(Duration, Vec<Vec<u8>>),
+}
+
+/// Result of a client: its summary, or the refusal.
+pub type Outcome = Result<ClientSummary, Refusal>;
+
+/// Runs a call to the end of its last member; outcomes in the members' order.
+pub fn call(members: Vec<Member>, limits: CallLimits, disturbance: Disturbance) -> Vec<Outcome> {
+    let seed = Seed(7);
+    let mut topology = Topology::new(SendJitter::Services(1.0), seed);
+    let server_host = topology.add_server();
+    let mut accesses: Vec<&Access> = members.iter().map(|member| &member.access).collect();
+    let stranger_access = link(100.0, 100.0);
+    accesses.push(&stranger_access);
+    let mut clients = Vec::new();
+    for (i, access) in accesses.into_iter().enumerate() {
+        let name = format!("home{i}");
+        let at = topology.add_access(&name, access, None, seed.split(&name));
+        let client = topology.add_client(&[at]);
+        topology.connect(server_host, &client, Duration::from_millis(20));
+        clients.push(client);
+    }
+    let network = topology.finish();
+    let address = SocketAddr::new(network.addresses(server_host)[0], PORT);
+    let mut world = World::new(seed, network);
+    let server = world.host("server", address.ip());
+    let mut hosts: Vec<RuntimeHandle> = Vec::new();
+    for (i, client) in clients.iter().enumerate() {
+        let ips: Vec<_> = client.addresses.iter().map(|(_, ip)| *ip).collect();
+        hosts.push(world.host_with(&format!("client{i}"), &ips));
+    }
+    let stranger = hosts.pop().unwrap();
+    let socket = server.bind_udp(address).unwrap();
+    let conference = ConferenceHandle::start(&server, socket, vec![address], limits).unwrap();
+    let last = members.iter().map(|member| member.span.1).max().unwrap_or_default();
+    let outcomes = Arc::new(Mutex::new(vec![Err(Refusal::Stopping); members.len()]));
+    for (i, (member, host)) in members.into_iter().zip(&hosts).enumerate() {
+        let (host, conference, outcomes) = (host.clone(), conference.clone(), outcomes.clone());
+        host.clone().spawn("client", async move {
+            host.sleep_until(Time::ZERO + member.span.0).await;
+            let outcome = take_part(&host, &conference, i, &member).await;
+            outcomes.lock()[i] = outcome;
+        });
+    }
+    match disturbance {
+        Disturbance::Nothing => {}
+        Disturbance::Stop(at) => {
+            let (clock, conference) = (server.clone(), conference.clone());
+            server.spawn("stop", async move {
+                clock.sleep_until(Time::ZERO + at).await;
+                conference.stop().await;
+            });
+        }
+        Disturbance::Datagrams(at, datagrams) => {
+            let clock = stranger.clone();
+            stranger.spawn("stranger", async move {
+                clock.sleep_until(Time::ZERO + at).await;
+                let any = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+                let socket = clock.bind_udp(any).unwrap();
+                for payload in datagrams {
+                    let (ecn, dscp) = Default::default();
+                    let datagram = Datagram {
+                        dst: address,
+                        src: None,
+                        ecn,
+                        dscp,
+                        payload: &payload,
+                        segment: None,
+                    };
+                    socket.try_send(&datagram).unwrap();
+                    clock.sleep(Duration::from_millis(1)).await;
+                }
+            });
+        }
+    }
+    let clock = server.clone();
+    let end = Time::ZERO + last + Duration::from_millis(500);
+    world.run(async move { clock.sleep_until(end).await }).unwrap();
+    drop(conference);
+    outcomes.lock().clone()
+}
+
+async fn take_part(
+    host: &RuntimeHandle,
+    conference: &ConferenceHandle,
+    number: usize,
+    member: &Member,
+) -> Outcome {
+    let config = ClientConfig {
+        name: format!("p{number}"),
+        video: member.encodings.iter().map(|kbps| clip(*kbps)).collect(),
+        audio: None,
+        max_people: 7,
+        offset: number as f64 / 10.0,
+    };
+    let offer = ClientOffer::new(config, host.now()).unwrap();
+    let room = "room".parse().unwrap();
+    let joined = conference.join(room, Role::Member, &format!("p{number}"), offer.sdp()).await?;
+    let any = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
+    let socket = host.bind_udp(any).unwrap();
+    let client = offer.accept(&joined.sdp, socket.local_addr()).unwrap();
+    let end = host.sleep_until(Time::ZERO + member.span.1);
+    if member.vanishes {
+        // What is dropped says nothing.
+        let never = std::future::pending();
+        tokio::select! {
+            summary = client.run(host, &*socket, None, never) => return Ok(summary),
+            () = end => return Ok(ClientSummary::default()),
+        }
+    }
+    Ok(client.run(host, &*socket, None, end).await)
+}
