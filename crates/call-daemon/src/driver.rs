@@ -9,7 +9,7 @@ use airlane_runtime::{Datagram as Outgoing, Received, RuntimeHandle, Timer, UdpS
 use str0m::net::Transmit;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::conference::{Conference, JoinRequest, ParticipantId};
+use crate::conference::{CallStatus, Conference, JoinRequest, ParticipantId};
 use crate::error::Refusal;
 use crate::media::answerer::Answered;
 use crate::media::session::Datagram;
@@ -29,6 +29,8 @@ pub(crate) enum Command {
     },
     /// End of a participation, by its secret name; the reply is false if there is none.
     Leave { resource: String, reply: oneshot::Sender<bool> },
+    /// Question for the status.
+    Status { reply: oneshot::Sender<CallStatus> },
     /// End of the conference.
     Stop { reply: oneshot::Sender<()> },
 }
@@ -144,6 +146,10 @@ impl Driver {
             }
             Command::Leave { resource, reply } => {
                 let _ = reply.send(self.conference.leave(now, &resource));
+            }
+            Command::Status { reply } => {
+                // Who asked may have gone.
+                let _ = reply.send(self.conference.status(now));
             }
             Command::Stop { .. } => {}
         }

@@ -6,7 +6,7 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
-use crate::conference::{CallLimits, Conference, JoinRequest, ParticipantId, Role};
+use crate::conference::{CallLimits, CallStatus, Conference, JoinRequest, ParticipantId, Role};
 use crate::driver::{Command, Driver, MAX_COMMANDS};
 use crate::error::{CallError, Refusal};
 use crate::media::answerer::Answerer;
@@ -90,6 +90,16 @@ impl ConferenceHandle {
         let command = Command::Leave { resource, reply };
         self.commands.send(command).await.map_err(|_| Refusal::Stopping)?;
         left.await.map_err(|_| Refusal::Stopping)
+    }
+
+    /// Status of all rooms.
+    ///
+    /// # Errors
+    /// If the conference stops.
+    pub async fn status(&self) -> Result<CallStatus, Refusal> {
+        let (reply, status) = oneshot::channel();
+        self.commands.send(Command::Status { reply }).await.map_err(|_| Refusal::Stopping)?;
+        status.await.map_err(|_| Refusal::Stopping)
     }
 
     /// Ends all participations; clients are told so.

@@ -12,10 +12,12 @@ mod http;
 mod media;
 mod names;
 mod server;
+mod status;
 
 pub use airlane_certificate::CertificateFiles;
 pub use conference::{
-    CallLimits, ConnectionQuality, FromClient, ParticipantId, Person, Role, ToClient,
+    CallLimits, CallStatus, ConnectionQuality, FromClient, ParticipantId, ParticipantStatus,
+    Person, Role, RoomStatus, ToClient,
 };
 pub use error::{CallError, Refusal};
 pub use handle::{ConferenceHandle, Joined};

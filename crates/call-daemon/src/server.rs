@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use airlane_base::{InputError, Seed};
 use airlane_certificate::{CertificateFiles, Development, ServedCertificates};
-use airlane_host::{RateLimitedLog, date, dirs};
+use airlane_host::{RateLimitedLog, date, dirs, plain_http};
 use airlane_quic::ConnectionLimiter;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
@@ -22,6 +22,7 @@ use crate::handle::ConferenceHandle;
 use crate::http::connections::{Connections, Security};
 use crate::http::offer_limiter::OfferLimiter;
 use crate::http::signalling::{PageSettings, Signalling};
+use crate::status::StatusAnswers;
 
 /// Connections over TCP, in all and of one address.
 const MAX_CONNECTIONS: usize = 1024;
@@ -61,6 +62,8 @@ pub struct CallServerConfig {
     pub listen: Vec<SocketAddr>,
     /// Addresses to listen at without TLS.
     pub http: Vec<SocketAddr>,
+    /// Address at which it shows its status over HTTP, to this machine and its private networks.
+    pub status: Option<SocketAddr>,
     /// Addresses of the UDP socket as clients reach it; empty: those of this machine.
     pub announce: Vec<SocketAddr>,
     /// Certificate and key; `None`: one for development.
@@ -79,6 +82,7 @@ impl CallServerConfig {
         Self {
             listen,
             http: Vec::new(),
+            status: None,
             announce: Vec::new(),
             certificate: None,
             data_folder: dirs::data(),
@@ -95,6 +99,8 @@ pub struct Ready {
     pub addresses: Vec<SocketAddr>,
     /// The same without TLS.
     pub http: Vec<SocketAddr>,
+    /// Address of its status.
+    pub status: Option<SocketAddr>,
     /// Address of the UDP socket.
     pub media: SocketAddr,
     /// Addresses of the UDP socket as clients are told.
@@ -171,8 +177,14 @@ impl CallServer {
             stopping: stops,
         };
         let tls = Security::Tls(TlsAcceptor::from(Arc::new(tls(&certificates)?)));
-        let mut ready =
-            Ready { addresses: Vec::new(), http: Vec::new(), media, announced, development };
+        let mut ready = Ready {
+            addresses: Vec::new(),
+            http: Vec::new(),
+            status: None,
+            media,
+            announced,
+            development,
+        };
         let mut listener = Some(listener);
         for mut at in config.listen {
             if at.port() == 0 {
@@ -189,6 +201,19 @@ impl CallServer {
             let listener = listen(at).map_err(|e| refused(at, &e))?;
             ready.http.push(listener.local_addr().map_err(|e| refused(at, &e))?);
             runtime.spawn("call http", connections.clone().serve(listener, Security::Plain));
+        }
+        if let Some(at) = config.status {
+            let listener = listen(at).map_err(|e| refused(at, &e))?;
+            ready.status = Some(listener.local_addr().map_err(|e| refused(at, &e))?);
+            let answers = Arc::new(StatusAnswers(conference.clone()));
+            let serving = plain_http::serve(runtime.clone(), listener, answers);
+            let mut stops = stopping.subscribe();
+            runtime.spawn("call status", async move {
+                tokio::select! {
+                    () = serving => {}
+                    _ = stops.wait_for(|stops| *stops) => {}
+                }
+            });
         }
         Ok(Self { ready, conference, stopping })
     }

@@ -193,6 +193,11 @@ impl Channel {
         }
     }
 
+    /// Estimates of the controllers of both directions, up and down.
+    pub(crate) fn estimates(&self) -> (Option<Rate>, Option<Rate>) {
+        (self.up_estimate, self.down_estimate)
+    }
+
     /// Follows a decision of the coordinator.
     pub(crate) fn decide(&mut self, decision: Decision) {
         let before = self.control.notice();

@@ -16,6 +16,7 @@ mod participant;
 mod room;
 mod shares;
 mod slots;
+mod status;
 mod ticks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +30,7 @@ use str0m::net::Transmit;
 pub use self::config::CallLimits;
 pub use self::messages::{ConnectionQuality, FromClient, ParticipantId, Person, ToClient};
 pub use self::participant::Role;
+pub use self::status::{CallStatus, ParticipantStatus, RoomStatus};
 
 use self::demux::Demux;
 use self::participant::{Joining, Participant};
@@ -72,10 +74,13 @@ pub(crate) struct Conference {
     ready: BTreeSet<ParticipantId>,
     next_tick: Time,
     next_quality: Time,
+    started: Time,
+    /// Participants who have joined so far.
+    joined_total: u64,
     /// The chooser of bitrates of all rooms; `None`: nothing is coordinated.
     coordination: Option<CoordinationConfig>,
     /// Datagrams that were of no session.
-    pub(crate) stray_datagrams: u64,
+    stray_datagrams: u64,
 }
 
 impl Conference {
@@ -92,6 +97,8 @@ impl Conference {
             ready: BTreeSet::new(),
             next_tick: now + TICK_INTERVAL,
             next_quality: now + QUALITY_INTERVAL,
+            started: now,
+            joined_total: 0,
             coordination: limits
                 .is_coordinated
                 .then(|| coordination::config(limits.max_bitrate_bps)),
@@ -130,6 +137,7 @@ impl Conference {
         }
         let id = ParticipantId(self.next_id);
         self.next_id = self.next_id.wrapping_add(1);
+        self.joined_total += 1;
         let JoinRequest { room, name, role, resource } = request;
         let joining = Joining { id, room: room.clone(), name, role, resource };
         let participant = Participant::new(now, joining, answered);

@@ -1,6 +1,6 @@
 //! Addresses to listen at.
 
-use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 use airlane_base::InputError;
 
@@ -23,4 +23,13 @@ pub(super) fn listen_addresses(text: &str, key: &str) -> Result<Vec<SocketAddr>,
     let found: Vec<_> =
         text.to_socket_addrs().map_err(|e| wrong(format!("{text:?}: {e}")))?.collect();
     if found.is_empty() { Err(wrong(format!("{text:?} has no address"))) } else { Ok(found) }
+}
+
+/// An address to listen at: a port alone is one of this machine alone.
+pub(super) fn local_address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    let text = text.replace("localhost:", "127.0.0.1:");
+    text.parse().map_err(|_| "expected a port or ADDR:PORT, such as 127.0.0.1:1080".to_owned())
 }

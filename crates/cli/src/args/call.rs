@@ -12,7 +12,7 @@ use airlane_call_daemon::client::{
 use airlane_call_daemon::{CallLimits, CallServerConfig, CertificateFiles, VideoCodec};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::addresses::listen_addresses;
+use super::addresses::{listen_addresses, local_address};
 use super::{number, positive_number};
 
 const CLIP_EXPECTED: &str = "make one by: ffmpeg -i VIDEO -c:v libvpx -b:v 800k -g 60 -an FILE.ivf";
@@ -73,6 +73,10 @@ pub(crate) struct CallServeArgs {
     /// the certificate: cameras work on pages of http://localhost and of https alone; may be repeated
     #[arg(long, value_name = "ADDR:PORT")]
     http: Vec<String>,
+    /// Show the status over HTTP here, to this machine and its private networks: a page, /status in
+    /// JSON, /metrics for Prometheus
+    #[arg(long, value_name = "ADDR:PORT", value_parser = local_address)]
+    status: Option<SocketAddr>,
     /// Address, and port if it is another, at which clients reach the UDP port of --listen, such as
     /// that of a router in front of this machine; may be repeated [default: those of this machine]
     #[arg(long, value_name = "ADDR[:PORT]", value_parser = announced)]
@@ -124,6 +128,7 @@ impl CallServeArgs {
         };
         Ok(CallServerConfig {
             http: all_addresses(&self.http, "--http")?,
+            status: self.status,
             announce: self.announce.clone(),
             certificate,
             codec: self.codec.codec(),

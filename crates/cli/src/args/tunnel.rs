@@ -1,6 +1,6 @@
 //! The options of `airlane tunnel`.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use airlane_base::InputError;
@@ -11,7 +11,7 @@ use airlane_tunnel::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::addresses::listen_addresses;
+use super::addresses::{listen_addresses, local_address};
 
 #[derive(Debug, Args)]
 pub(crate) struct TunnelArgs {
@@ -105,7 +105,7 @@ pub(crate) struct TunnelConnectArgs {
     #[arg(long, value_enum, value_name = "CONTROLLER", default_value = "cubic")]
     congestion: Control,
     /// Accept SOCKS5 here
-    #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = local_address)]
     socks: Option<SocketAddr>,
     /// Accept connections at LOCAL, a port of this machine or ADDR:PORT, for a target that the
     /// serving end connects to; may be repeated
@@ -124,7 +124,7 @@ pub(crate) struct TunnelConnectArgs {
 pub(crate) struct Showing {
     /// Serve metrics over HTTP here, to this machine and its private networks: a page, /status in
     /// JSON and /metrics for Prometheus
-    #[arg(long, value_name = "ADDR:PORT", value_parser = local)]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = local_address)]
     status: Option<SocketAddr>,
     /// Print all metrics once a second, as a line of JSON
     #[arg(long)]
@@ -241,18 +241,9 @@ impl TunnelConnectArgs {
     }
 }
 
-/// An address to listen at: a port alone is one of this machine alone.
-fn local(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(port) = text.parse() {
-        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
-    }
-    let text = text.replace("localhost:", "127.0.0.1:");
-    text.parse().map_err(|_| "expected a port or ADDR:PORT, such as 127.0.0.1:1080".to_owned())
-}
-
 fn forward(text: &str) -> Result<Forward, String> {
     let expected = || "expected LOCAL=HOST:PORT, such as 8080=example.org:80".to_owned();
     let (listen, target) = text.split_once('=').ok_or_else(expected)?;
     let target = Target::parse(target).ok_or_else(expected)?;
-    Ok(Forward { listen: local(listen)?, target })
+    Ok(Forward { listen: local_address(listen)?, target })
 }

@@ -71,7 +71,8 @@ fn ready_line(ready: &Ready) -> String {
     let http = ready.http.iter().map(|at| format!("http://{at}/"));
     let pages: Vec<String> = https.chain(http).collect();
     let announced: Vec<String> = ready.announced.iter().map(ToString::to_string).collect();
-    format!("ready: calls at {} media={}", pages.join(" "), announced.join(","))
+    let status = ready.status.map(|at| format!(" status=http://{at}/")).unwrap_or_default();
+    format!("ready: calls at {} media={}{status}", pages.join(" "), announced.join(","))
 }
 
 /// Prints what a newcomer needs to know.

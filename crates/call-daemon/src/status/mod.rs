@@ -1,0 +1,63 @@
+//! Status of a conference server over plain HTTP, for who is near: a page, JSON, and Prometheus.
+
+mod metrics;
+
+use std::net::IpAddr;
+
+use airlane_host::net_scope::is_local_network;
+use airlane_host::plain_http::{Answer, Answers, answer, refusal};
+use airlane_host::prometheus;
+use http::{HeaderValue, Request, StatusCode, header};
+use hyper::body::Incoming;
+
+use crate::handle::ConferenceHandle;
+
+const PAGE: &str = include_str!("../../../../web/call/status.html");
+const SCRIPT: &str = include_str!("../../../../web/call/status.js");
+const HISTORY: &str = include_str!("../../../../web/call/history.js");
+const UI: &str = include_str!("../../../../web/shared/ui.js");
+const BASE: &str = include_str!("../../../../web/shared/base.css");
+const STYLE: &str = include_str!("../../../../web/call/status.css");
+const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
+const STYLE_TYPE: &str = "text/css; charset=utf-8";
+
+/// Content security policy of the page: it loads from its own origin, and no page frames it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+/// Answers to the operator.
+pub(crate) struct StatusAnswers(pub(crate) ConferenceHandle);
+
+impl Answers for StatusAnswers {
+    fn admits(&self, peer: IpAddr) -> bool {
+        is_local_network(peer)
+    }
+
+    async fn answer(&self, request: &Request<Incoming>) -> Answer {
+        match request.uri().path() {
+            "/" => {
+                let mut page = answer("text/html; charset=utf-8", PAGE);
+                let policy = HeaderValue::from_static(POLICY);
+                page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+                page
+            }
+            "/assets/status.js" => answer(SCRIPT_TYPE, SCRIPT),
+            "/assets/history.js" => answer(SCRIPT_TYPE, HISTORY),
+            "/assets/ui.js" => answer(SCRIPT_TYPE, UI),
+            "/assets/base.css" => answer(STYLE_TYPE, BASE),
+            "/assets/status.css" => answer(STYLE_TYPE, STYLE),
+            "/status" | "/metrics" => {
+                let Ok(status) = self.0.status().await else {
+                    return refusal(StatusCode::SERVICE_UNAVAILABLE, "the server stops\n");
+                };
+                if request.uri().path() == "/metrics" {
+                    return answer(prometheus::MEDIA_TYPE, metrics::page(&status));
+                }
+                // Numbers and text are JSON.
+                answer("application/json", serde_json::to_vec(&status).unwrap_or_default())
+            }
+            _ => refusal(StatusCode::NOT_FOUND, "expected /, /status or /metrics\n"),
+        }
+    }
+}
