@@ -35,6 +35,8 @@ const MEDIA_SHARE: f64 = 0.93;
 const AIM_MARGIN: f64 = 1.15;
 /// Time by which frames may be late. What is later is left out: a client that stood still sends no burst.
 const MAX_LAG: Duration = Duration::from_secs(1);
+/// People whose media is accounted for, over the whole call: a server may name any number.
+const MAX_RECEPTIONS: usize = 10_000;
 /// Pause before str0m is called again that wants to be called at once.
 const MIN_PAUSE: Duration = Duration::from_micros(500);
 
@@ -258,7 +260,9 @@ impl Core {
                     line.source = Some(person.id);
                 }
             }
-            self.receptions.entry(person.id).or_default().0 = person.name;
+            if self.receptions.len() < MAX_RECEPTIONS || self.receptions.contains_key(&person.id) {
+                self.receptions.entry(person.id).or_default().0 = person.name;
+            }
         }
     }
 
