@@ -28,7 +28,7 @@ pub(crate) struct CallArgs {
 pub(crate) enum CallVerb {
     /// Serve calls: browsers join a room by its link, other programs by WHIP and WHEP
     Serve(CallServeArgs),
-    /// Take part in a call without a browser: send files, show nothing, and tell what was received
+    /// Take part in a call without a browser: send files, and tell what was received
     Join(CallJoinArgs),
 }
 

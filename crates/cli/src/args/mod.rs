@@ -106,7 +106,7 @@ pub(crate) enum Verb {
     /// Forward a live stream through an emulated bottleneck that runs Octopus's queue
     Relay(RelayArgs),
     #[cfg(feature = "call")]
-    /// Hold video calls: a conference server for browsers, WHIP and WHEP, and participants without a browser
+    /// Hold video calls: a conference server for browsers, and participants without one
     Call(CallArgs),
     #[cfg(feature = "tunnel")]
     /// Carry TCP and SOCKS5 connections over several network interfaces at once
