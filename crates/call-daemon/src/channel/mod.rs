@@ -27,6 +27,8 @@ const ACKNOWLEDGEMENT_TIMEOUT: Duration = Duration::from_millis(1500);
 const RESTORE_TIME: Duration = Duration::from_secs(2);
 /// Time without a queue after which a channel of which nothing is held is no bottleneck.
 const BOTTLENECK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Share of the capacity above which a rate that is delivered refutes it.
+const REFUTING_SHARE: f64 = 1.1;
 /// Time over which rates are averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(1);
 /// Longest way that a packet is taken to be on.
@@ -177,7 +179,14 @@ impl Channel {
         let estimate = self.capacity.estimate().filter(|estimate| estimate.is_measured)?;
         let is_held = self.control.state() != State::Natural;
         let is_recent = now.since(estimate.at) <= BOTTLENECK_TIMEOUT;
-        (is_held || is_recent).then_some(estimate.rate)
+        // What is delivered refutes a lower capacity: packets had waited for something else, such as a processor.
+        let (up, down) = self.rates();
+        let delivered = up.bps().saturating_add(down.bps());
+        let is_refuted = delivered as f64 > estimate.rate.as_f64() * REFUTING_SHARE;
+        if is_refuted && !is_held {
+            return None;
+        }
+        (is_held || is_recent).then_some(estimate.rate.max(Rate::from_bps(delivered)))
     }
 
     /// Measurement, as the coordinator gets it. A channel that is no bottleneck is taken to carry `ample`.
