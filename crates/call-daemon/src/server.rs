@@ -93,7 +93,7 @@ impl CallServerConfig {
 pub struct Ready {
     /// Addresses at which pages and signalling are, over TLS.
     pub addresses: Vec<SocketAddr>,
-    /// The same without TLS.
+    /// Addresses at which pages and signalling are, without TLS.
     pub http: Vec<SocketAddr>,
     /// Address of the UDP socket.
     pub media: SocketAddr,
