@@ -47,9 +47,6 @@ pub enum Refusal {
     /// Too many offers of one address.
     #[error("too many offers from this address; try again in a minute")]
     TooManyOffers,
-    /// A missing or wrong token.
-    #[error("this room needs a valid token")]
-    Token,
     /// A server that stops.
     #[error("the server stops")]
     Stopping,
@@ -67,7 +64,6 @@ impl Refusal {
             Self::Offer(_) => StatusCode::BAD_REQUEST,
             Self::RoomFull | Self::ServerFull | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooManyOffers => StatusCode::TOO_MANY_REQUESTS,
-            Self::Token => StatusCode::UNAUTHORIZED,
         }
     }
 }

@@ -97,7 +97,7 @@ impl CallServerConfig {
 pub struct Ready {
     /// Addresses at which pages and signalling are, over TLS.
     pub addresses: Vec<SocketAddr>,
-    /// The same without TLS.
+    /// Addresses at which pages and signalling are, without TLS.
     pub http: Vec<SocketAddr>,
     /// Address of its status.
     pub status: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! What a receiver hands on.
+//! Frames that a receiver hands to a decoder.
 
 use airlane_base::Time;
 use bytes::Bytes;

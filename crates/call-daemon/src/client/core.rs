@@ -19,7 +19,7 @@ use super::reception::Reception;
 use super::sound::Sound;
 use crate::clock::Clock;
 use crate::conference::{FromClient, ParticipantId, Person, ToClient};
-use crate::media::session::{Datagram, Session};
+use crate::media::session::{Datagram, MEDIA_SHARE, Session};
 use crate::server::VideoCodec;
 
 /// Interval of reports to the server.
@@ -28,17 +28,14 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 const NOTICE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval at which a key frame is asked for at most.
 const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
-/// Rate that is left for audio and the headers of packets, bit/s, and share of the rest that is video.
+/// Rate that is left for audio, bit/s.
 const AUDIO_BPS: f64 = 50e3;
-const MEDIA_SHARE: f64 = 0.93;
 /// Rate that is looked for relative to all encodings.
 const AIM_MARGIN: f64 = 1.15;
-/// Time by which frames may be late. What is later is left out: a client that stood still sends no burst.
-const MAX_LAG: Duration = Duration::from_secs(1);
 /// People whose media is accounted for, over the whole call: a server may name any number.
 const MAX_RECEPTIONS: usize = 10_000;
-/// Pause before str0m is called again that wants to be called at once.
-const MIN_PAUSE: Duration = Duration::from_micros(500);
+/// Time by which frames may be late. What is later is left out: a client that stood still sends no burst.
+const MAX_LAG: Duration = Duration::from_secs(1);
 
 /// Video that a client sends.
 pub(super) struct SentVideo {
@@ -61,12 +58,10 @@ struct ReceivingLine {
     asked: Option<Time>,
 }
 
-/// Media with the time of its next part.
+/// Media with the time of its next frame or packet; `None`: it has not begun.
 struct Clocked<T> {
     media: T,
     due: Option<Time>,
-    /// Frames or packets so far.
-    position: u64,
 }
 
 /// State of a client.
@@ -80,6 +75,8 @@ pub(super) struct Core {
     /// Encodings that are sent.
     sent_encodings: usize,
     audio: Option<Clocked<(Mid, Arc<Sound>)>>,
+    /// Packets of audio so far.
+    sent_packets: usize,
     lines: BTreeMap<Mid, ReceivingLine>,
     channel: Option<ChannelId>,
     own: Option<ParticipantId>,
@@ -113,9 +110,10 @@ impl Core {
             name,
             started: now,
             connected: None,
-            video: video.map(|media| Clocked { media, due: None, position: 0 }),
+            video: video.map(|media| Clocked { media, due: None }),
             sent_encodings: 1,
-            audio: audio.map(|media| Clocked { media, due: None, position: 0 }),
+            audio: audio.map(|media| Clocked { media, due: None }),
+            sent_packets: 0,
             lines: receiving.into_iter().map(|(mid, kind)| (mid, line(kind))).collect(),
             channel: None,
             own: None,
@@ -182,8 +180,7 @@ impl Core {
     fn drain(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
         let instant = self.clock.instant(now);
         let mut events = Vec::new();
-        let next = self.session.drain(instant, send, &mut events);
-        self.timeout = next.map(|at| at.max(instant + MIN_PAUSE));
+        self.timeout = self.session.drain(instant, send, &mut events);
         for event in events {
             self.on_event(now, event);
         }
@@ -319,8 +316,8 @@ impl Core {
         {
             let due = if now.since(due) > MAX_LAG { now } else { due };
             let (mid, sound) = (audio.media.0, audio.media.1.clone());
-            let packet = &sound.packets[audio.position as usize % sound.packets.len()];
-            audio.position += 1;
+            let packet = &sound.packets[self.sent_packets % sound.packets.len()];
+            self.sent_packets += 1;
             audio.due = Some(due + packet.duration);
             let frame = Outgoing {
                 mid,
@@ -352,7 +349,6 @@ impl Core {
                 VideoCodec::Av1 => Codec::Av1,
             };
             let interval = video.media.frame_interval;
-            video.position += 1;
             video.due = Some(due + interval);
             let time = (due.since(self.started), Frequency::NINETY_KHZ);
             let mid = video.media.mid;

@@ -48,9 +48,9 @@ pub struct ClientSummary {
     pub connected_after_s: Option<f64>,
     /// Length of the call, s, from then on.
     pub length_s: f64,
-    /// Rate that it sent, and that it received, with the headers of IP and UDP.
+    /// Rate that it sent, with the headers of IP and UDP.
     pub sent_bps: f64,
-    /// The same received.
+    /// Rate that it received, with those headers.
     pub received_bps: f64,
     /// Frames of video that it sent, of all encodings.
     pub sent_frames: u64,

@@ -1,4 +1,4 @@
-//! What a client has received of one person.
+//! Account of the media that a client received from one person.
 
 use std::collections::VecDeque;
 use std::time::Duration;

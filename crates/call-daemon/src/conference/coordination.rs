@@ -6,8 +6,9 @@ use airlane_plum::{ClientChannel, CoordinatorConfig, Decision, OptimiserConfig, 
 use str0m::media::MediaKind;
 
 use super::messages::{ConnectionQuality, ParticipantId, ToClient};
-use super::participant::{MEDIA_SHARE, Participant};
+use super::participant::Participant;
 use super::{Conference, Role};
+use crate::media::session::MEDIA_SHARE;
 use crate::names::RoomName;
 
 /// Rate that is left to each direction, where the channel carries twice as much: audio, and video that one can follow.

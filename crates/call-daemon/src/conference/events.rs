@@ -1,4 +1,4 @@
-//! What follows from the events of a session.
+//! Consequences of a session's events.
 
 use airlane_base::{Rate, Time};
 use str0m::bwe::BweKind;

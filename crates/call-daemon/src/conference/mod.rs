@@ -46,8 +46,6 @@ use crate::names::RoomName;
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which everybody is told the quality of all connections.
 const QUALITY_INTERVAL: Duration = Duration::from_secs(1);
-/// Pause before a session is called again that wants to be called at once.
-const MIN_PAUSE: Duration = Duration::from_micros(500);
 
 /// Request to take part.
 #[derive(Clone, Debug)]
@@ -219,7 +217,7 @@ impl Conference {
         let Some(participant) = self.participants.get_mut(&id) else { return };
         let instant = self.clock.instant(now);
         let next = participant.session.drain(instant, send, events);
-        self.schedule(id, instant, next);
+        self.schedule(id, next);
         for event in events.drain(..) {
             self.on_event(now, id, event);
         }
@@ -254,12 +252,11 @@ impl Conference {
         }
     }
 
-    fn schedule(&mut self, id: ParticipantId, now: Instant, next: Option<Instant>) {
+    fn schedule(&mut self, id: ParticipantId, next: Option<Instant>) {
         if let Some(before) = self.timeout_of.remove(&id) {
             self.timeouts.remove(&(before, id));
         }
         if let Some(next) = next {
-            let next = next.max(now + MIN_PAUSE);
             self.timeouts.insert((next, id));
             self.timeout_of.insert(id, next);
         }

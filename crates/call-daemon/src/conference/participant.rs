@@ -16,14 +16,12 @@ use super::slots::Slots;
 use crate::channel::Channel;
 use crate::media::answerer::Answered;
 use crate::media::line::Line;
-use crate::media::session::Session;
+use crate::media::session::{MEDIA_SHARE, Session};
 use crate::media::track::Track;
 use crate::names::RoomName;
 
 /// Messages of a client that are read between two ticks.
 const MAX_MESSAGES_PER_TICK: u32 = 50;
-/// Share of the bytes of packets that is payload: the rest is headers, and packets that are sent again.
-pub(super) const MEDIA_SHARE: f64 = 0.93;
 /// Bitrate of one participant's audio.
 const AUDIO_BPS: f64 = 40e3;
 

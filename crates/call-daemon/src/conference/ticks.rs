@@ -1,4 +1,4 @@
-//! What is done for all rooms now and then.
+//! Periodic work for all rooms.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -196,14 +196,8 @@ fn refused(refusal: &Refusal) -> Answer {
     let mut answer = pages::answer("text/plain; charset=utf-8", format!("{refusal}\n"));
     *answer.status_mut() = refusal.status();
     let fields = answer.headers_mut();
-    match refusal {
-        Refusal::TooManyOffers => {
-            fields.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
-        }
-        Refusal::Token => {
-            fields.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        _ => {}
+    if *refusal == Refusal::TooManyOffers {
+        fields.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
     }
     open(answer)
 }

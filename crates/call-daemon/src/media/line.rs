@@ -27,8 +27,6 @@ pub(crate) struct Line {
     target: Option<LayerIndex>,
     /// Payload type at the client of a codec at the publisher.
     payload: Option<(PayloadParams, Option<Pt>)>,
-    /// Payload bytes that were forwarded.
-    pub(crate) forwarded_bytes: u64,
 }
 
 /// Packet as it leaves, but for the numbers of the line's earlier sources.
@@ -50,7 +48,6 @@ impl Line {
             forwarder: None,
             target: Some(LayerIndex::HIGHEST),
             payload: None,
-            forwarded_bytes: 0,
         })
     }
 
@@ -108,7 +105,6 @@ impl Line {
         if let Some(bytes) = outgoing.descriptor {
             extensions.user_values.set(DescriptorBytes(bytes.into_owned()));
         }
-        self.forwarded_bytes += outgoing.payload.len() as u64;
         let (sequence, wallclock) = (SeqNo::from(numbers.sequence), clock.instant(now));
         let rtp = RtpWrite::new(pt, sequence, numbers.timestamp, wallclock, outgoing.payload)
             .marker(outgoing.marker)

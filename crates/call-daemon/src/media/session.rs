@@ -9,9 +9,13 @@ use str0m::{Event, Input, Output, Rtc};
 
 /// Bytes of the headers of IP version 4 and UDP.
 const IP_UDP_BYTES: u64 = 28;
+/// Share of the bytes of packets that is payload: the rest is headers, and packets that are sent again.
+pub(crate) const MEDIA_SHARE: f64 = 0.93;
 /// Times that str0m may want to be called at one time without anything to show for it, and the pause after that.
 const MAX_IDLE_CALLS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(1);
+/// Pause before a session is called again that wants to be called at once.
+const MIN_PAUSE: Duration = Duration::from_micros(500);
 
 /// Bytes and packets of a session since its beginning, with the headers of IP and UDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +72,7 @@ impl Session {
     }
 
     /// Lets str0m do all that is due, hands its datagrams to `send` and appends its events. Time at which it wants to
-    /// be called again.
+    /// be called again, not at once.
     pub(crate) fn drain(
         &mut self,
         now: Instant,
@@ -99,7 +103,7 @@ impl Session {
         self.traffic = traffic;
         let drained: Result<Instant, str0m::RtcError> = drained?;
         match drained {
-            Ok(at) if self.rtc.is_alive() => Some(at),
+            Ok(at) if self.rtc.is_alive() => Some(at.max(now + MIN_PAUSE)),
             Ok(_) => {
                 self.is_over = true;
                 None
