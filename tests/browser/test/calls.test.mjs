@@ -15,7 +15,7 @@ let server, browser, people;
 before(async () => {
   if (skip) return;
   // VP8 takes the least of the processor.
-  server = await startCallServer({ args: ["--codec", "vp8", "--max-bitrate", "1500", "--quiet"] });
+  server = await startCallServer({ args: ["--codec", "vp8", "--max-bitrate", "1500", "--status", "127.0.0.1:0", "--quiet"] });
   browser = await launchWithCamera();
   people = [];
   for (const name of NAMES) people.push(await joinRoom(browser, `${server.url}/room`, { name }));
@@ -58,6 +58,22 @@ test("people are told of their connections", { skip }, async () => {
   await page.locator("#details").click();
   const reason = page.locator(".tile.own .reason", { hasText: /kbit\/s|Mbit\/s/u });
   await reason.waitFor({ timeout: STEP_MS });
+});
+
+test("operators see everybody's rates over time", { skip }, async () => {
+  const page = await browser.newPage();
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(String(error)));
+  await page.goto(server.status);
+  for (const name of NAMES) {
+    const row = page.locator("tbody tr", { hasText: name });
+    await row.locator("svg path.up[d*='L']").waitFor({ state: "attached", timeout: STEP_MS });
+    assert.match(await row.locator("td.num").nth(1).innerText(), /^\d+\.\d+$/, "a rate of the uplink");
+  }
+  const metrics = await (await fetch(new URL("metrics", server.status))).text();
+  assert.equal(metrics.match(/^airlane_call_participant_up_bps\{/gm)?.length ?? 0, NAMES.length);
+  assert.deepEqual(faults, []);
+  await page.close();
 });
 
 test("who leaves is no longer shown", { skip }, async () => {
