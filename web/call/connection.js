@@ -1,6 +1,6 @@
 // Connection of a page with the conference server: one offer, one data channel, no renegotiation.
 
-import { encodingsOf, inOrder, underCeiling, videoBps } from "./encodings.js";
+import { encodingsOf, inOrder, underCeiling, videoBps, withDiscontinuousOpus } from "./encodings.js";
 
 /** Interval of reports to the server, ms. */
 const REPORT_MS = 250;
@@ -116,7 +116,7 @@ export class CallConnection extends EventTarget {
     const answer = await this.#offer(pc.localDescription.sdp);
     if (this.pc !== pc) return;
     Object.assign(this, { id: answer.id, session: answer.session });
-    await pc.setRemoteDescription({ type: "answer", sdp: answer.sdp });
+    await pc.setRemoteDescription({ type: "answer", sdp: withDiscontinuousOpus(answer.sdp) });
     this.reports = setInterval(() => this.#report(), REPORT_MS);
   }
 

@@ -47,3 +47,14 @@ export function inOrder(codecs, names) {
   return codecs.map((codec, i) => ({ codec, i })).sort((a, b) => rank(a.codec) - rank(b.codec) || a.i - b.i)
     .map(({ codec }) => codec);
 }
+
+/**
+ * The description with discontinuous transmission of Opus asked for (`usedtx`, RFC 7587, section 6.1): a silence takes
+ * some packets a second and not fifty, on a channel of which each packet takes a turn.
+ */
+export function withDiscontinuousOpus(sdp) {
+  const types = [...sdp.matchAll(/^a=rtpmap:(\d+) opus\//gim)].map(([, type]) => type);
+  const asks = (line) => /[ ;]usedtx=/.test(line);
+  return sdp.replace(/^a=fmtp:(\d+) .*$/gm, (line, type) =>
+    types.includes(type) && !asks(line) ? `${line};usedtx=1` : line);
+}

@@ -35,35 +35,35 @@ pub(crate) enum Descriptor {
     Whole,
     Vp8(Vp8Descriptor),
     Vp9(Vp9Descriptor),
-    Av1(Av1Frame),
+    Dependency(DescribedFrame),
 }
 
 /// A template structure with what follows from it.
 #[derive(Debug)]
-pub(crate) struct Av1Structure {
+pub(crate) struct DescribedStructure {
     pub(crate) structure: Arc<DependencyStructure>,
     pub(crate) targets: Vec<DecodeTarget>,
 }
 
-impl Av1Structure {
+impl DescribedStructure {
     pub(crate) fn heap_bytes(&self) -> usize {
         let targets = self.targets.capacity() * size_of::<DecodeTarget>();
         size_of::<Self>() + targets + self.structure.heap_bytes()
     }
 }
 
-/// The frame of an AV1 packet, with the structure that describes it.
+/// Frame of a packet with a dependency descriptor, and the structure that describes it.
 #[derive(Clone, Debug)]
-pub(crate) struct Av1Frame {
+pub(crate) struct DescribedFrame {
     pub(crate) descriptor: DependencyDescriptor,
-    pub(crate) structure: Arc<Av1Structure>,
+    pub(crate) structure: Arc<DescribedStructure>,
     pub(crate) spatial: u8,
     pub(crate) temporal: u8,
     /// Decode targets that the source makes.
     pub(crate) active: u32,
 }
 
-impl Av1Frame {
+impl DescribedFrame {
     pub(crate) fn indication(&self, target: usize) -> DecodeTargetIndication {
         let indications = self.descriptor.indications(&self.structure.structure);
         let indication = indications.ok().and_then(|all| all.get(target));
@@ -100,7 +100,7 @@ impl PacketInfo {
             Descriptor::Vp9(vp9) => {
                 is_below && (self.layer.spatial == layer.spatial || !vp9.is_no_reference_for_upper)
             }
-            Descriptor::Av1(frame) => {
+            Descriptor::Dependency(frame) => {
                 let mut targets = frame.structure.targets.iter();
                 let of_layer = |target: &DecodeTarget| {
                     LayerIndex::new(target.spatial, target.temporal) == layer
@@ -118,7 +118,7 @@ impl PacketInfo {
         match &self.descriptor {
             Descriptor::Vp8(vp8) => vp8.numbers,
             Descriptor::Vp9(vp9) => vp9.numbers,
-            Descriptor::Whole | Descriptor::Av1(_) => PictureNumbers::default(),
+            Descriptor::Whole | Descriptor::Dependency(_) => PictureNumbers::default(),
         }
     }
 
@@ -129,7 +129,7 @@ impl PacketInfo {
                 Descriptor::Whole => true,
                 Descriptor::Vp8(_) => self.begins_frame,
                 Descriptor::Vp9(vp9) => self.begins_frame && vp9.spatial == 0,
-                Descriptor::Av1(frame) => frame.descriptor.structure.is_some(),
+                Descriptor::Dependency(frame) => frame.descriptor.structure.is_some(),
             }
     }
 }

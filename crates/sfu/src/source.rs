@@ -6,7 +6,7 @@ use airlane_base::Time;
 
 use crate::dependency::{DecodeTargetIndication, DependencyDescriptor};
 use crate::error::DescriptorError;
-use crate::info::{Av1Frame, Av1Structure, Descriptor, PacketInfo};
+use crate::info::{DescribedFrame, DescribedStructure, Descriptor, PacketInfo};
 use crate::layer::{Codec, LayerIndex, MAX_SPATIAL_LAYERS};
 use crate::layer_table::LayerTable;
 use crate::meter::{LayerMeter, MeteredPacket, RTP_HEADER_BYTES};
@@ -37,7 +37,7 @@ pub struct Source {
     sequences: [CodedSequence; MAX_SPATIAL_LAYERS],
 }
 
-/// Template structures of an AV1 encoding.
+/// Template structures of an encoding.
 #[derive(Default, Debug)]
 struct CodedSequence {
     current: Option<SequenceStructure>,
@@ -49,7 +49,7 @@ struct CodedSequence {
 
 #[derive(Clone, Debug)]
 struct SequenceStructure {
-    structure: Arc<Av1Structure>,
+    structure: Arc<DescribedStructure>,
     /// Sequence number of the packet that brought it.
     from: u64,
     active: u32,
@@ -80,9 +80,10 @@ impl Source {
         }
         let mut info = match self.config.codec {
             Codec::Opus => whole(),
-            Codec::Vp8 => vp8(packet)?,
+            // With dependency descriptors Chromium leaves the layer out of the payload descriptor.
+            Codec::Vp8 if packet.dependency_descriptor.is_none() => vp8(packet)?,
             Codec::Vp9 => self.vp9(packet)?,
-            Codec::Av1 => self.av1(packet)?,
+            Codec::Vp8 | Codec::Av1 => self.described(packet)?,
         };
         if self.config.is_simulcast() {
             info.layer.spatial = packet.encoding;
@@ -145,7 +146,7 @@ impl Source {
         })
     }
 
-    fn av1(&mut self, packet: &RtpPacket<'_>) -> Result<PacketInfo, DescriptorError> {
+    fn described(&mut self, packet: &RtpPacket<'_>) -> Result<PacketInfo, DescriptorError> {
         let bytes = packet.dependency_descriptor.ok_or(DescriptorError::Missing)?;
         let sequence = &mut self.sequences[usize::from(packet.encoding)];
         let frame = sequence.frame(bytes, packet.sequence)?;
@@ -164,7 +165,7 @@ impl Source {
             ends_frame: frame.descriptor.ends_frame,
             is_discardable: used.all(|i| i == DecodeTargetIndication::Discardable),
             spatial_layers: 0,
-            descriptor: Descriptor::Av1(frame),
+            descriptor: Descriptor::Dependency(frame),
         })
     }
 }
@@ -197,7 +198,7 @@ fn vp8(packet: &RtpPacket<'_>) -> Result<PacketInfo, DescriptorError> {
 
 impl CodedSequence {
     /// The frame of a packet, read by the structure that held when it was sent.
-    fn frame(&mut self, bytes: &[u8], sequence: u64) -> Result<Av1Frame, DescriptorError> {
+    fn frame(&mut self, bytes: &[u8], sequence: u64) -> Result<DescribedFrame, DescriptorError> {
         let frame = self.try_frame(bytes, sequence);
         let is_unread = matches!(
             frame,
@@ -209,14 +210,18 @@ impl CodedSequence {
         frame
     }
 
-    fn try_frame(&mut self, bytes: &[u8], sequence: u64) -> Result<Av1Frame, DescriptorError> {
+    fn try_frame(
+        &mut self,
+        bytes: &[u8],
+        sequence: u64,
+    ) -> Result<DescribedFrame, DescriptorError> {
         let is_old = self.current.as_ref().is_some_and(|current| sequence < current.from);
         let known = if is_old { &mut self.previous } else { &mut self.current };
         let known_structure = known.as_ref().map(|known| &*known.structure.structure);
         let descriptor = DependencyDescriptor::decode(bytes, known_structure)?;
         let own = descriptor.structure.as_ref().map(|structure| {
             let targets = structure.targets();
-            Arc::new(Av1Structure { structure: structure.clone(), targets })
+            Arc::new(DescribedStructure { structure: structure.clone(), targets })
         });
         let structure = own.clone().or_else(|| known.as_ref().map(|k| k.structure.clone()));
         let structure = structure.ok_or(DescriptorError::NoStructure)?;
@@ -243,7 +248,7 @@ impl CodedSequence {
             }
         }
         let active = active.unwrap_or(u32::MAX) & structure.structure.all_targets();
-        Ok(Av1Frame { descriptor, structure, spatial, temporal, active })
+        Ok(DescribedFrame { descriptor, structure, spatial, temporal, active })
     }
 
     fn replace(&mut self, new: SequenceStructure, is_old: bool) {

@@ -7,6 +7,7 @@
 //! ```
 
 mod aim;
+mod audio_rate;
 mod config;
 mod coordination;
 mod demux;

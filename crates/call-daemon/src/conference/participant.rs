@@ -10,6 +10,7 @@ use str0m::media::{MediaKind, Mid};
 use str0m::rtp::{RtpPacket, Ssrc};
 
 use super::aim::{Aim, Bitrates, Downlink};
+use super::audio_rate::AudioRate;
 use super::messages::{ParticipantId, Person, ToClient};
 use super::shares::{Division, Video, divide};
 use super::slots::Slots;
@@ -22,8 +23,6 @@ use crate::names::RoomName;
 
 /// Messages of a client that are read between two ticks.
 const MAX_MESSAGES_PER_TICK: u32 = 50;
-/// Bitrate of one participant's audio.
-const AUDIO_BPS: f64 = 40e3;
 
 /// Kind of participation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +72,7 @@ pub(crate) struct Participant {
     /// Its channel: capacity, estimates, and what is held.
     pub(crate) path: Channel,
     aim: Aim,
+    audio: AudioRate,
     /// True if some of what others send is not forwarded to it for lack of bandwidth.
     pub(crate) is_thinned: bool,
     /// Messages that were read since the last tick.
@@ -134,6 +134,7 @@ impl Participant {
             is_connected: false,
             path: Channel::new(),
             aim: Aim::default(),
+            audio: AudioRate::default(),
             is_thinned: false,
             messages: 0,
         }
@@ -190,6 +191,8 @@ impl Participant {
     pub(crate) fn on_tick(&mut self, now: Time) {
         self.messages = 0;
         self.path.sample(now, self.session.traffic);
+        let audio = self.lines.iter().filter_map(|lines| lines.audio.as_ref());
+        self.audio.sample(now, audio.map(|line| line.forwarded_bytes).sum());
         if self.channel.is_some() {
             let sequence = self.path.ping(now);
             self.tell(&ToClient::Ping { sequence });
@@ -204,7 +207,7 @@ impl Participant {
         screens: &BTreeSet<ParticipantId>,
         max_bps: u64,
     ) -> Vec<(ParticipantId, u8)> {
-        let budget = self.path.down_bps(now).min(max_bps as f64) * MEDIA_SHARE - self.audio_bps();
+        let budget = self.path.down_bps(now).min(max_bps as f64) * MEDIA_SHARE - self.audio.bps();
         let mut places = Vec::new();
         let mut videos = Vec::new();
         for (slot, source) in self.slots.sources().iter().enumerate() {
@@ -227,16 +230,9 @@ impl Participant {
         wanted
     }
 
-    /// Rate that audio takes of its downlink.
-    fn audio_bps(&self) -> f64 {
-        let sources = self.slots.sources().iter().zip(&self.lines);
-        let audible = sources.filter(|(source, lines)| source.is_some() && lines.audio.is_some());
-        audible.count() as f64 * AUDIO_BPS
-    }
-
     /// Tells the downlink's estimator how much to look for, and how much of it to keep up by padding.
     fn aim(&mut self, now: Time, division: &Division, max_bps: u64) {
-        let of_packets = |media: f64| (media + self.audio_bps()) / MEDIA_SHARE;
+        let of_packets = |media: f64| (media + self.audio.bps()) / MEDIA_SHARE;
         let of_packets = Division {
             targets: Vec::new(),
             total: of_packets(division.total),

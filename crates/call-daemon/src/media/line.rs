@@ -16,6 +16,9 @@ use super::session::Session;
 use super::track::TrackPacket;
 use crate::clock::Clock;
 
+/// Bytes of a packet's RTP header with extensions, and of SRTP's tag.
+const RTP_BYTES: u64 = 30;
+
 /// Line on which a client receives.
 #[derive(Debug)]
 pub(crate) struct Line {
@@ -27,6 +30,8 @@ pub(crate) struct Line {
     target: Option<LayerIndex>,
     /// Payload type at the client of a codec at the publisher.
     payload: Option<(PayloadParams, Option<Pt>)>,
+    /// Bytes of RTP packets that were forwarded.
+    pub(crate) forwarded_bytes: u64,
 }
 
 /// Packet as it leaves, but for the numbers of the line's earlier sources.
@@ -48,6 +53,7 @@ impl Line {
             forwarder: None,
             target: Some(LayerIndex::HIGHEST),
             payload: None,
+            forwarded_bytes: 0,
         })
     }
 
@@ -105,6 +111,7 @@ impl Line {
         if let Some(bytes) = outgoing.descriptor {
             extensions.user_values.set(DescriptorBytes(bytes.into_owned()));
         }
+        self.forwarded_bytes += outgoing.payload.len() as u64 + RTP_BYTES;
         let (sequence, wallclock) = (SeqNo::from(numbers.sequence), clock.instant(now));
         let rtp = RtpWrite::new(pt, sequence, numbers.timestamp, wallclock, outgoing.payload)
             .marker(outgoing.marker)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::info::Av1Frame;
+use crate::info::DescribedFrame;
 
 /// The rewriting of dependency descriptors.
 #[derive(Default, Debug)]
@@ -22,7 +22,7 @@ impl FrameNumbers {
     pub(super) fn rewrite<'a>(
         &mut self,
         bytes: &'a [u8],
-        frame: &Av1Frame,
+        frame: &DescribedFrame,
         active: Option<u32>,
     ) -> Cow<'a, [u8]> {
         let number = frame.descriptor.frame_number;

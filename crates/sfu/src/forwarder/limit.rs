@@ -23,7 +23,7 @@ pub(super) enum Limit {
         /// Highest spatial layer that the picture will have.
         top: u8,
     },
-    /// A decode target of AV1.
+    /// A decode target.
     Target {
         /// Index of the target.
         target: usize,
@@ -43,7 +43,7 @@ impl Limit {
                 let is_needed = vp9.spatial == layer.spatial || !vp9.is_no_reference_for_upper;
                 vp9.spatial <= layer.spatial && info.layer.temporal <= layer.temporal && is_needed
             }
-            (Self::Target { target, .. }, Descriptor::Av1(frame)) => {
+            (Self::Target { target, .. }, Descriptor::Dependency(frame)) => {
                 frame.indication(target) != DecodeTargetIndication::NotPresent
             }
             _ => true,
@@ -55,7 +55,7 @@ impl Limit {
         info.ends_frame
             && match (self, &info.descriptor) {
                 (Self::Layers { top, .. }, Descriptor::Vp9(vp9)) => vp9.spatial == top,
-                (Self::Target { target, .. }, Descriptor::Av1(frame)) => {
+                (Self::Target { target, .. }, Descriptor::Dependency(frame)) => {
                     let of_frame = frame.structure.targets.get(target);
                     of_frame.is_some_and(|target| target.spatial == frame.spatial)
                 }

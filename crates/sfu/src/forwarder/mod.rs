@@ -1,6 +1,6 @@
 //! A receiver of a published track: which of its packets go out, and with which numbers.
 
-mod av1;
+mod dependency;
 mod frame_numbers;
 mod limit;
 mod stream;
@@ -139,7 +139,7 @@ impl Forwarder {
         }
         // A receiver that began behind the first of what has come would lack the rest of the key frame.
         if is_newest && info.begins_sequence() && self.is_to_begin(packet, wanted) {
-            self.begin(packet);
+            self.begin(packet, info);
         }
         let want = self.wanted_within(wanted, target);
         let stream = self.stream.as_mut().filter(|stream| stream.encoding == packet.encoding)?;
@@ -188,12 +188,12 @@ impl Forwarder {
         }
     }
 
-    fn begin(&mut self, packet: &RtpPacket<'_>) {
+    fn begin(&mut self, packet: &RtpPacket<'_>, info: &PacketInfo) {
         self.sequences.restart(packet.sequence, self.next_sequence);
         self.timestamps.begin(packet);
         self.pictures.restart();
         self.frames.restart();
-        self.stream = Some(Stream::new(self.config.codec, packet.encoding));
+        self.stream = Some(Stream::new(info, packet.encoding));
     }
 
     /// Layer that is wanted within the encoding.
@@ -228,7 +228,7 @@ impl Forwarder {
             Descriptor::Vp8(_) | Descriptor::Vp9(_) => {
                 payload = self.pictures.rewrite(packet.payload, info.picture_numbers())?;
             }
-            Descriptor::Av1(frame) => {
+            Descriptor::Dependency(frame) => {
                 let active = match limit {
                     Limit::Target { active, .. } => active,
                     _ => None,

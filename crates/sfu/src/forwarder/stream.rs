@@ -1,20 +1,20 @@
 //! The encoding that is forwarded, with its filter.
 
-use super::av1::Av1Filter;
+use super::dependency::DependencyFilter;
 use super::limit::{Limit, LimitHistory};
 use super::temporal::TemporalFilter;
 use super::vp9::Vp9Filter;
 use crate::info::{Descriptor, PacketInfo};
-use crate::layer::{Codec, LayerIndex};
+use crate::layer::LayerIndex;
 use crate::packet::RtpPacket;
 
-/// A choice of layers by the codec's rules.
+/// A choice of layers, by the rules of what describes them.
 #[derive(Debug)]
 enum Filter {
     Whole,
     Temporal(TemporalFilter),
     Vp9(Vp9Filter),
-    Av1(Box<Av1Filter>),
+    Dependency(Box<DependencyFilter>),
 }
 
 /// An encoding that is forwarded.
@@ -27,12 +27,13 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(codec: Codec, encoding: u8) -> Self {
-        let filter = match codec {
-            Codec::Opus => Filter::Whole,
-            Codec::Vp8 => Filter::Temporal(TemporalFilter::default()),
-            Codec::Vp9 => Filter::Vp9(Vp9Filter::default()),
-            Codec::Av1 => Filter::Av1(Box::default()),
+    /// A stream that begins with this packet of an encoding.
+    pub(super) fn new(info: &PacketInfo, encoding: u8) -> Self {
+        let filter = match &info.descriptor {
+            Descriptor::Whole => Filter::Whole,
+            Descriptor::Vp8(_) => Filter::Temporal(TemporalFilter::default()),
+            Descriptor::Vp9(_) => Filter::Vp9(Vp9Filter::default()),
+            Descriptor::Dependency(_) => Filter::Dependency(Box::default()),
         };
         Self { encoding, filter, limit: Limit::Whole, limits: LimitHistory::default() }
     }
@@ -53,7 +54,7 @@ impl Stream {
                 filter.update(packet.timestamp, vp9, want);
                 Limit::Layers { layer: filter.layer, top: filter.top }
             }
-            (Filter::Av1(filter), Descriptor::Av1(frame)) => {
+            (Filter::Dependency(filter), Descriptor::Dependency(frame)) => {
                 filter.update(packet.timestamp, frame, want);
                 Limit::Target { target: filter.target, active: filter.active }
             }
@@ -77,7 +78,8 @@ impl Stream {
 
     /// Notes a packet that is forwarded.
     pub(super) fn note_forwarded(&mut self, info: &PacketInfo) {
-        if let (Filter::Av1(filter), Descriptor::Av1(frame)) = (&mut self.filter, &info.descriptor)
+        if let (Filter::Dependency(filter), Descriptor::Dependency(frame)) =
+            (&mut self.filter, &info.descriptor)
         {
             filter.note_forwarded(frame);
         }
@@ -88,7 +90,7 @@ impl Stream {
         match &self.filter {
             Filter::Whole | Filter::Temporal(_) => false,
             Filter::Vp9(filter) => filter.awaits_key_frame,
-            Filter::Av1(filter) => filter.awaits_key_frame,
+            Filter::Dependency(filter) => filter.awaits_key_frame,
         }
     }
 
@@ -98,13 +100,13 @@ impl Stream {
             Filter::Whole => LayerIndex::LOWEST,
             Filter::Temporal(filter) => LayerIndex::new(0, filter.temporal),
             Filter::Vp9(filter) => filter.layer,
-            Filter::Av1(filter) => filter.layer(),
+            Filter::Dependency(filter) => filter.layer(),
         }
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
         let filter = match &self.filter {
-            Filter::Av1(_) => size_of::<Av1Filter>(),
+            Filter::Dependency(_) => size_of::<DependencyFilter>(),
             _ => 0,
         };
         filter + self.limits.heap_bytes()

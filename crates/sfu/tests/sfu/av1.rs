@@ -37,7 +37,7 @@ fn each_layer_is_a_whole_stream_with_markers() {
             let lower = usize::from(target.spatial);
             let frames = match mode {
                 Mode::L2T3 => pictures * (lower + 1),
-                Mode::L2T3Key | Mode::L3T3Key => pictures + lower,
+                Mode::L1T3 | Mode::L2T3Key | Mode::L3T3Key => pictures + lower,
             };
             assert_eq!(decoder.layers.len(), frames, "{mode:?}, {target:?}");
             // The targets that the receiver gets whole: of K-SVC those of its own spatial layer.
@@ -45,7 +45,7 @@ fn each_layer_is_a_whole_stream_with_markers() {
             let of = |spatial: u8| below.clone().map(move |t| 1_u32 << (spatial * 3 + t));
             let told = match mode {
                 Mode::L2T3 => (0..=target.spatial).flat_map(of).sum(),
-                Mode::L2T3Key | Mode::L3T3Key => of(target.spatial).sum::<u32>(),
+                Mode::L1T3 | Mode::L2T3Key | Mode::L3T3Key => of(target.spatial).sum::<u32>(),
             };
             assert_eq!(decoder.active, told, "{mode:?}, {target:?}");
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_sfu::{Codec, LayerIndex};
 
+use crate::common::av1::{Mode, Publisher as DescribedPublisher};
 use crate::common::vp8::{Publisher, base_layer_index, picture_id};
 use crate::common::{FIRST_SEQUENCE, Packet, Rtp, Track, assert_whole_stream};
 
@@ -158,4 +159,52 @@ fn packets_of_the_encoding_before_the_switch_come_too_late() {
     let switch = track.pass_all(&picture(&mut publishers, [false, true]));
     assert_eq!(encodings(&switch), [0, 0, 1, 1]);
     assert_eq!(track.pass(&late), None);
+}
+
+/// Two encodings whose layers are told by dependency descriptors, not by VP8's own.
+fn described() -> [DescribedPublisher; 2] {
+    [
+        DescribedPublisher::new(Rtp::new(0, 65_000, 4_000_000_000), Mode::L1T3),
+        DescribedPublisher::new(Rtp::new(1, 70, 12_345), Mode::L1T3),
+    ]
+}
+
+#[test]
+fn temporal_layers_of_vp8_are_read_from_dependency_descriptors_too() {
+    let (mut track, mut publishers) = (Track::new(Codec::Vp8, 2), described());
+    track.receiver.set_target(Some(LayerIndex::new(0, 0)));
+    let mut passed = |track: &mut Track, pictures: usize, is_key: bool| -> Vec<Packet> {
+        let mut all = Vec::new();
+        for place in 0..pictures {
+            for publisher in &mut publishers {
+                all.extend(track.pass_all(&publisher.picture(is_key && place == 0)));
+            }
+        }
+        all
+    };
+    // Two packets a picture; one picture of four is of the lowest layer.
+    let mut received = passed(&mut track, 8, true);
+    assert_eq!(encodings(&received), [0; 4]);
+    let steps = |track: &mut Track| {
+        let table = track.source.layers(Time::from_millis(1300));
+        table
+            .steps()
+            .iter()
+            .map(|step| (step.layer.spatial, step.layer.temporal))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&mut track), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+    // All layers of the lower encoding begin at once, those of the upper one at its key frame.
+    track.receiver.set_target(Some(LayerIndex::new(0, 2)));
+    let more = passed(&mut track, 4, false);
+    assert_eq!(encodings(&more), [0; 8]);
+    received.extend(more);
+    track.receiver.set_target(Some(LayerIndex::new(1, 1)));
+    assert_eq!(track.receiver.wants_key_frame(), Some(1));
+    let switched = passed(&mut track, 4, true);
+    assert_eq!(encodings(&switched), [0, 0, 1, 1, 1, 1]);
+    assert_eq!(track.receiver.layer(), Some(LayerIndex::new(1, 1)));
+    received.extend(switched);
+    assert_whole_stream(&received);
+    assert!(received.iter().all(|packet| packet.dependency_descriptor.is_some()));
 }

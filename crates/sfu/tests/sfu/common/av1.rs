@@ -57,12 +57,22 @@ const L2T3: &[Row] = &[
     (1, 2, "-----D", &[7, 6], &[2, 1]),
 ];
 
+/// Temporal layers alone. Chromium writes it for each encoding of VP8.
+const L1T3: &[Row] = &[
+    (0, 0, "SSS", &[0], &[]),
+    (0, 0, "SSS", &[4], &[4]),
+    (0, 1, "-SS", &[2], &[2]),
+    (0, 2, "--S", &[1], &[1]),
+    (0, 2, "--S", &[3], &[1]),
+];
+
 /// The mode in which a publisher scales.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
     L2T3Key,
     L3T3Key,
     L2T3,
+    L1T3,
 }
 
 impl Mode {
@@ -71,6 +81,7 @@ impl Mode {
             Self::L2T3Key => L2T3_KEY,
             Self::L3T3Key => L3T3_KEY,
             Self::L2T3 => L2T3,
+            Self::L1T3 => L1T3,
         }
     }
 

@@ -1,9 +1,9 @@
-//! Decode targets of AV1.
+//! Decode targets of streams with dependency descriptors (AV1 RTP payload specification, appendix A).
 
 use std::sync::Arc;
 
 use crate::dependency::DecodeTargetIndication;
-use crate::info::{Av1Frame, Av1Structure};
+use crate::info::{DescribedFrame, DescribedStructure};
 use crate::layer::LayerIndex;
 use crate::number_map::Unwrapper;
 
@@ -40,11 +40,11 @@ impl FrameSet {
     }
 }
 
-/// A choice of the decode target of AV1.
+/// Choice of the decode target.
 #[derive(Default, Debug)]
-pub(super) struct Av1Filter {
+pub(super) struct DependencyFilter {
     pub(super) target: usize,
-    structure: Option<Arc<Av1Structure>>,
+    structure: Option<Arc<DescribedStructure>>,
     numbers: Unwrapper,
     frame: Option<u64>,
     timestamp: Option<u32>,
@@ -57,9 +57,9 @@ pub(super) struct Av1Filter {
     pub(super) awaits_key_frame: bool,
 }
 
-impl Av1Filter {
+impl DependencyFilter {
     /// Looks at a packet in order; `want` is the layer that the receiver is to get.
-    pub(super) fn update(&mut self, timestamp: u32, frame: &Av1Frame, want: LayerIndex) {
+    pub(super) fn update(&mut self, timestamp: u32, frame: &DescribedFrame, want: LayerIndex) {
         let number = self.unwrap(frame);
         let is_new_unit = self.timestamp.replace(timestamp) != Some(timestamp);
         let is_new_frame = self.frame.replace(number) != Some(number);
@@ -78,7 +78,7 @@ impl Av1Filter {
     }
 
     /// Notes a frame that is forwarded.
-    pub(super) fn note_forwarded(&mut self, frame: &Av1Frame) {
+    pub(super) fn note_forwarded(&mut self, frame: &DescribedFrame) {
         let number = self.unwrap(frame);
         self.forwarded.insert(number);
     }
@@ -91,12 +91,12 @@ impl Av1Filter {
     }
 
     /// Extended number of a frame.
-    fn unwrap(&mut self, frame: &Av1Frame) -> u64 {
+    fn unwrap(&mut self, frame: &DescribedFrame) -> u64 {
         self.numbers.unwrap(frame.descriptor.frame_number.into(), 16)
     }
 
     /// Goes to the wanted target, or towards it, where this frame makes it possible.
-    fn approach(&mut self, frame: &Av1Frame, to: Approach) {
+    fn approach(&mut self, frame: &DescribedFrame, to: Approach) {
         let targets = &frame.structure.targets;
         let (Some(now), Some(wanted)) = (targets.get(self.target), targets.get(to.wanted)) else {
             self.target = to.wanted;
@@ -129,7 +129,7 @@ impl Av1Filter {
     }
 
     /// The frame lets a receiver of what was forwarded go over to a target (A.7).
-    fn is_entry(&self, frame: &Av1Frame, target: usize, number: u64) -> bool {
+    fn is_entry(&self, frame: &DescribedFrame, target: usize, number: u64) -> bool {
         let mut referred = frame.frame_distances().iter();
         frame.indication(target) == DecodeTargetIndication::Switch
             && referred.all(|distance| {
@@ -139,7 +139,7 @@ impl Av1Filter {
 
     /// Finds which decode targets the receiver is to be told of: those that it gets whole. Once it was told of fewer
     /// than all, each packet tells it, so that no loss leaves it with another set (A.4).
-    fn tell_targets(&mut self, frame: &Av1Frame) {
+    fn tell_targets(&mut self, frame: &DescribedFrame) {
         let targets = &frame.structure.targets;
         let Some(now) = targets.get(self.target) else { return };
         let parts = targets.iter().enumerate().filter(|(_, target)| target.is_part_of(*now));
