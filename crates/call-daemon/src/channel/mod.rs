@@ -1,34 +1,28 @@
 //! Channel of one client: how much it carries in both directions together, and which of them is held (Plum,
 //! section III-D).
 
+mod capacity;
+mod peak;
 mod queueing;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_plum::{
-    CapacityConfig, CapacityEstimator, ChannelSample, ClientChannel, Decision, Epoch, Notice,
-    ServerControl, State,
-};
+use airlane_plum::{ClientChannel, Decision, Epoch, Notice, ServerControl, State};
 
+use self::capacity::{CapacityMeter, Sample};
 use self::queueing::Queueing;
 use crate::media::session::Traffic;
 
 /// Waiting time from which on packets count as queued: schedulers of both machines delay packets by less.
 const MIN_QUEUEING: Duration = Duration::from_millis(15);
-/// Time for which packets must have queued before deliveries count.
-const MIN_QUEUE_AGE: Duration = Duration::from_millis(100);
 /// Interval at which a notice is repeated: the client leaves the Constrained state without.
 const NOTICE_INTERVAL: Duration = Duration::from_millis(500);
 /// Time after which a client that has not acknowledged a notice is told by REMB too.
 const ACKNOWLEDGEMENT_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Time for which the bitrate from before a hold stands while the controller estimates less.
 const RESTORE_TIME: Duration = Duration::from_secs(2);
-/// Time without a queue after which a channel of which nothing is held is no bottleneck.
-const BOTTLENECK_TIMEOUT: Duration = Duration::from_secs(30);
-/// Share of the capacity above which a rate that is delivered refutes it.
-const REFUTING_SHARE: f64 = 1.1;
 /// Time over which rates are averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(1);
 /// Longest way that a packet is taken to be on.
@@ -46,7 +40,7 @@ struct Counted {
 /// Channel of one client.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    capacity: CapacityEstimator,
+    capacity: CapacityMeter,
     control: ServerControl,
     queueing: Queueing,
     /// Counts of the last seconds, the latest last.
@@ -74,13 +68,8 @@ pub(crate) struct Channel {
 impl Channel {
     /// A channel of which nothing is known.
     pub(crate) fn new() -> Self {
-        let config = CapacityConfig {
-            min_queueing: MIN_QUEUEING,
-            min_queue_age: MIN_QUEUE_AGE,
-            ..CapacityConfig::default()
-        };
         Self {
-            capacity: CapacityEstimator::new(config),
+            capacity: CapacityMeter::default(),
             control: ServerControl::default(),
             queueing: Queueing::default(),
             counted: VecDeque::new(),
@@ -129,8 +118,8 @@ impl Channel {
         self.up_estimate = outgoing.or(self.up_estimate);
     }
 
-    /// Samples the channel.
-    pub(crate) fn sample(&mut self, now: Time, traffic: Traffic) {
+    /// Samples the channel, whose client gets less than there is to get if `is_thinned`.
+    pub(crate) fn sample(&mut self, now: Time, traffic: Traffic, is_thinned: bool) {
         // What was sent a round trip ago has arrived, but for what was lost.
         let arrived_at = self.round_trip.unwrap_or_default();
         let arrived = self.counted.iter().rev().find(|of| now.since(of.at) >= arrived_at);
@@ -143,18 +132,16 @@ impl Channel {
         while self.counted.get(1).is_some_and(|of| now.since(of.at) >= window) {
             self.counted.pop_front();
         }
-        let queueing = self.queueing.take();
-        self.capacity.on_sample(
-            now,
-            ChannelSample {
-                up_bytes: traffic.received_bytes,
-                down_bytes: self.delivered_bytes as u64,
-                queueing,
-                up_estimate: self.up_estimate,
-                down_estimate: self.down_estimate,
-                is_constrained: self.control.state() != State::Natural,
-            },
-        );
+        let sum =
+            self.up_estimate.zip(self.down_estimate).map(|(up, down)| up.as_f64() + down.as_f64());
+        let sample = Sample {
+            delivered_bytes: traffic.received_bytes as f64 + self.delivered_bytes,
+            is_queueing: self.queueing.take() >= MIN_QUEUEING,
+            is_held: self.control.state() != State::Natural,
+            is_thinned,
+            max_bps: sum.unwrap_or(0.0),
+        };
+        self.capacity.sample(now, sample);
     }
 
     /// Rates that came from the client and went to it over the last second.
@@ -175,27 +162,17 @@ impl Channel {
 
     /// Capacity of both directions together; `None` unless packets queued in front of it of late, or one of them is
     /// held: controllers that are limited by what is sent do not tell what more it would carry.
-    pub(crate) fn capacity(&self, now: Time) -> Option<Rate> {
-        let estimate = self.capacity.estimate().filter(|estimate| estimate.is_measured)?;
-        let is_held = self.control.state() != State::Natural;
-        let is_recent = now.since(estimate.at) <= BOTTLENECK_TIMEOUT;
-        // What is delivered refutes a lower capacity: packets had waited for something else, such as a processor.
-        let (up, down) = self.rates();
-        let delivered = up.bps().saturating_add(down.bps());
-        let is_refuted = delivered as f64 > estimate.rate.as_f64() * REFUTING_SHARE;
-        if is_refuted && !is_held {
-            return None;
-        }
-        (is_held || is_recent).then_some(estimate.rate.max(Rate::from_bps(delivered)))
+    pub(crate) fn capacity(&self) -> Option<Rate> {
+        self.capacity.bps().map(Rate::from_bps_f64)
     }
 
     /// Measurement, as the coordinator gets it. A channel that is no bottleneck is taken to carry `ample`.
-    pub(crate) fn measurement(&self, now: Time, ample: Rate) -> ClientChannel {
+    pub(crate) fn measurement(&self, ample: Rate) -> ClientChannel {
         let estimates = self.up_estimate.zip(self.down_estimate);
         let sum = estimates.map(|(up, down)| up.bps().saturating_add(down.bps()));
         let unknown = sum.map(|sum| Rate::from_bps(sum).max(ample));
         ClientChannel {
-            capacity: self.capacity(now).or(unknown),
+            capacity: self.capacity().or(unknown),
             up: self.up_estimate,
             down: self.down_estimate,
             state: self.control.state(),
@@ -257,7 +234,7 @@ impl Channel {
     pub(crate) fn down_bps(&mut self, now: Time) -> f64 {
         let estimate = self.down_estimate.map_or(f64::INFINITY, Rate::as_f64);
         if let Some(target) = self.control.target() {
-            return target.as_f64().min(self.capacity(now).map_or(estimate, Rate::as_f64));
+            return target.as_f64().min(self.capacity().map_or(estimate, Rate::as_f64));
         }
         if let Some(retained) = self.control.take_retained() {
             self.restored = Some((retained, now + RESTORE_TIME));
@@ -268,8 +245,8 @@ impl Channel {
 
     /// Room that a hold of the uplink leaves to the downlink: what its controller is to look for at once; `None` while
     /// the uplink is not held.
-    pub(crate) fn freed_bps(&self, now: Time) -> Option<f64> {
-        let (up, capacity) = (self.up_target()?, self.capacity(now)?);
+    pub(crate) fn freed_bps(&self) -> Option<f64> {
+        let (up, capacity) = (self.up_target()?, self.capacity()?);
         Some((capacity.as_f64() - up.as_f64()).max(0.0))
     }
 
@@ -297,7 +274,7 @@ mod tests {
             channel.on_uplink(now, 5.0 + queueing_ms as f64 / 1000.0);
             let traffic =
                 Traffic { received_bytes: ms * 250, sent_bytes: ms * 125, ..Traffic::default() };
-            channel.sample(now, traffic);
+            channel.sample(now, traffic, true);
         }
         from_ms + seconds * 1000
     }
@@ -313,16 +290,11 @@ mod tests {
         channel.down_estimate = Some(Rate::from_bps(700_000));
         let ample = Rate::from_bps(12_000_000);
         let end = run(&mut channel, 0, 5, 0);
-        let now = Time::from_millis(end);
-        assert_eq!(
-            (channel.capacity(now), channel.measurement(now, ample).capacity),
-            (None, Some(ample))
-        );
-        let end = run(&mut channel, end, 5, 40);
-        let now = Time::from_millis(end);
-        let capacity = kbps(channel.capacity(now));
+        assert_eq!((channel.capacity(), channel.measurement(ample).capacity), (None, Some(ample)));
+        run(&mut channel, end, 5, 40);
+        let capacity = kbps(channel.capacity());
         assert!((capacity - 3000.0).abs() < 90.0, "{capacity}");
-        assert_eq!(channel.measurement(now, ample).capacity, channel.capacity(now));
+        assert_eq!(channel.measurement(ample).capacity, channel.capacity());
         let (up, down) = channel.rates();
         assert_eq!((up.bps() / 1000, down.bps() / 1000), (2000, 1000));
     }
@@ -335,7 +307,7 @@ mod tests {
             channel.on_report(Some(7), Some(bps));
         }
         run(&mut channel, 0, 1, 0);
-        let measured = |channel: &Channel| channel.measurement(Time::from_millis(2000), Rate::ZERO);
+        let measured = |channel: &Channel| channel.measurement(Rate::ZERO);
         assert_eq!(measured(&channel).capacity, None);
         channel.on_report(None, Some(1e300));
         run(&mut channel, 1000, 1, 0);
@@ -385,12 +357,15 @@ mod tests {
         let mut channel = Channel::new();
         let end = run(&mut channel, 0, 2, 0);
         let end = run(&mut channel, end, 5, 40);
-        let end = run(&mut channel, end, 29, 0);
-        assert!(channel.capacity(Time::from_millis(end)).is_some());
-        let end = run(&mut channel, end, 7, 0);
-        assert_eq!(channel.capacity(Time::from_millis(end)), None);
         channel.decide(Decision::Client(Rate::from_bps(500_000)));
-        assert!(channel.capacity(Time::from_millis(end)).is_some());
+        let end = run(&mut channel, end, 60, 0);
+        assert!(channel.capacity().is_some());
+        channel.decide(Decision::Natural);
+        let end = run(&mut channel, end, 10, 40);
+        let end = run(&mut channel, end, 29, 0);
+        assert!(channel.capacity().is_some());
+        run(&mut channel, end, 7, 0);
+        assert_eq!(channel.capacity(), None);
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Conference {
             .members
             .iter()
             .filter_map(|id| self.participants.get(id).filter(|of| of.is_coordinated()))
-            .map(|of| (of.id, of.path.measurement(now, ample)))
+            .map(|of| (of.id, of.path.measurement(ample)))
             .collect();
         for (id, decision) in coordination.update(now, &channels) {
             if let Some(participant) = self.participants.get_mut(&id) {
@@ -67,7 +67,7 @@ impl Conference {
         }
         for id in &room.members {
             let Some(participant) = self.participants.get_mut(id) else { continue };
-            if !participant.is_coordinated() || participant.path.capacity(now).is_none() {
+            if !participant.is_coordinated() || participant.path.capacity().is_none() {
                 participant.path.decide(Decision::Natural);
             }
             participant.tell_notice(now, self.limits.max_bitrate_bps);
@@ -75,10 +75,10 @@ impl Conference {
     }
 
     /// Tells everybody how the connections in their room are.
-    pub(super) fn tell_qualities(&mut self, now: Time) {
+    pub(super) fn tell_qualities(&mut self) {
         for room in self.rooms.values() {
             let people = room.members.iter().filter_map(|id| self.participants.get(id));
-            let people = people.filter(|of| of.role != Role::Viewer).map(|of| of.quality(now));
+            let people = people.filter(|of| of.role != Role::Viewer).map(|of| of.quality());
             let message = ToClient::Quality { people: people.collect() };
             for id in &room.members {
                 if let Some(participant) = self.participants.get_mut(id) {
@@ -110,7 +110,7 @@ impl Participant {
     }
 
     /// Quality of its connection.
-    pub(super) fn quality(&self, now: Time) -> ConnectionQuality {
+    pub(super) fn quality(&self) -> ConnectionQuality {
         let (up, down) = self.path.rates();
         let loss = self.path.down_loss;
         let grade = if !self.is_connected || loss >= POOR_LOSS {
@@ -122,7 +122,7 @@ impl Participant {
         };
         ConnectionQuality {
             id: self.id,
-            capacity_bps: self.path.capacity(now).map(Rate::as_f64),
+            capacity_bps: self.path.capacity().map(Rate::as_f64),
             up_bps: up.as_f64(),
             down_bps: down.as_f64(),
             state: match self.path.state() {

@@ -190,7 +190,7 @@ impl Participant {
     /// Forgets the messages of the last tick, samples the channel, and asks for a round trip.
     pub(crate) fn on_tick(&mut self, now: Time) {
         self.messages = 0;
-        self.path.sample(now, self.session.traffic);
+        self.path.sample(now, self.session.traffic, self.is_thinned);
         let audio = self.lines.iter().filter_map(|lines| lines.audio.as_ref());
         self.audio.sample(now, audio.map(|line| line.forwarded_bytes).sum());
         if self.channel.is_some() {
@@ -242,7 +242,7 @@ impl Participant {
         let downlink = Downlink {
             estimate: self.path.down_estimate.map_or(0.0, Rate::as_f64),
             held: self.path.down_target().map(Rate::as_f64),
-            freed: self.path.freed_bps(now),
+            freed: self.path.freed_bps(),
             most: max_bps as f64,
         };
         if let Some(Bitrates { least, desired }) = self.aim.update(now, &of_packets, downlink) {

@@ -57,7 +57,7 @@ impl Conference {
     pub(crate) fn status(&self, now: Time) -> CallStatus {
         let rooms = self.rooms.iter().map(|(name, room)| {
             let members = room.members.iter().filter_map(|id| self.participants.get(id));
-            let participants = members.map(|of| of.status(now)).collect();
+            let participants = members.map(|of| of.status()).collect();
             RoomStatus { name: name.to_string(), participants }
         });
         CallStatus {
@@ -70,7 +70,7 @@ impl Conference {
 }
 
 impl Participant {
-    fn status(&self, now: Time) -> ParticipantStatus {
+    fn status(&self) -> ParticipantStatus {
         let traffic = self.session.traffic;
         let (up, down) = self.path.estimates();
         ParticipantStatus {
@@ -86,7 +86,7 @@ impl Participant {
             down_loss: self.path.down_loss,
             received_bytes: traffic.received_bytes,
             sent_bytes: traffic.sent_bytes,
-            quality: self.quality(now),
+            quality: self.quality(),
         }
     }
 }

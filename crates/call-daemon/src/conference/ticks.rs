@@ -37,7 +37,7 @@ impl Conference {
         }
         if now >= self.next_quality {
             self.next_quality = now + QUALITY_INTERVAL;
-            self.tell_qualities(now);
+            self.tell_qualities();
         }
         let ids = self.participants.keys().copied();
         self.ready.extend(ids);
