@@ -15,8 +15,6 @@ use self::capacity::{CapacityMeter, Sample};
 use self::queueing::Queueing;
 use crate::media::session::Traffic;
 
-/// Waiting time from which on packets count as queued: schedulers of both machines delay packets by less.
-const MIN_QUEUEING: Duration = Duration::from_millis(15);
 /// Interval at which a notice is repeated: the client leaves the Constrained state without.
 const NOTICE_INTERVAL: Duration = Duration::from_millis(500);
 /// Time after which a client that has not acknowledged a notice is told by REMB too.
@@ -136,7 +134,7 @@ impl Channel {
             self.up_estimate.zip(self.down_estimate).map(|(up, down)| up.as_f64() + down.as_f64());
         let sample = Sample {
             delivered_bytes: traffic.received_bytes as f64 + self.delivered_bytes,
-            is_queueing: self.queueing.take() >= MIN_QUEUEING,
+            queueing: self.queueing.take(),
             is_held: self.control.state() != State::Natural,
             is_thinned,
             max_bps: sum.unwrap_or(0.0),
@@ -289,9 +287,9 @@ mod tests {
         channel.on_report(None, Some(900e3));
         channel.down_estimate = Some(Rate::from_bps(700_000));
         let ample = Rate::from_bps(12_000_000);
-        let end = run(&mut channel, 0, 5, 0);
+        let end = run(&mut channel, 0, 15, 0);
         assert_eq!((channel.capacity(), channel.measurement(ample).capacity), (None, Some(ample)));
-        run(&mut channel, end, 5, 40);
+        run(&mut channel, end, 5, 60);
         let capacity = kbps(channel.capacity());
         assert!((capacity - 3000.0).abs() < 90.0, "{capacity}");
         assert_eq!(channel.measurement(ample).capacity, channel.capacity());
@@ -355,7 +353,7 @@ mod tests {
     #[test]
     fn a_channel_without_a_queue_for_long_is_no_bottleneck_unless_it_is_held() {
         let mut channel = Channel::new();
-        let end = run(&mut channel, 0, 2, 0);
+        let end = run(&mut channel, 0, 15, 0);
         let end = run(&mut channel, end, 5, 40);
         channel.decide(Decision::Client(Rate::from_bps(500_000)));
         let end = run(&mut channel, end, 60, 0);
