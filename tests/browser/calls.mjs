@@ -17,12 +17,12 @@ const START_MS = 60_000;
 
 /**
  * Starts `airlane call serve` on ports of the system's choice.
- * @param {{args?: string[], env?: Record<string, string>}} options further arguments
+ * @param {{args?: string[], listen?: string}} options further arguments, and the address of pages over HTTPS and of media
  */
-export async function startCallServer({ args = [] } = {}) {
+export async function startCallServer({ args = [], listen = "127.0.0.1:0" } = {}) {
   const program = process.env.AIRLANE_BIN ?? new URL("../../target/release/airlane", import.meta.url).pathname;
   const home = mkdtempSync(join(tmpdir(), "airlane-calls-"));
-  const child = spawn(program, ["call", "serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", ...args], {
+  const child = spawn(program, ["call", "serve", "--listen", listen, "--http", "127.0.0.1:0", ...args], {
     stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, XDG_DATA_HOME: home },
   });
   const ready = await new Promise((resolve, reject) => {
@@ -67,9 +67,10 @@ export const shownFrames = (page) => page.evaluate(() =>
     };
   }));
 
-/** Opens a page that joins a room at once. */
-export async function joinRoom(browser, url, { name, viewport = { width: 1280, height: 800 } }) {
+/** Opens a page that joins a room at once; `prepare` is a function that runs in it before its scripts, and its argument. */
+export async function joinRoom(browser, url, { name, viewport = { width: 1280, height: 800 }, prepare }) {
   const context = await browser.newContext({ viewport, permissions: ["camera", "microphone"] });
+  if (prepare) await context.addInitScript(...prepare);
   const page = await context.newPage();
   const faults = [];
   page.on("pageerror", (error) => faults.push(String(error)));
