@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { joinRoom, launchWithCamera, shownFrames, startCallServer } from "./calls.mjs";
+import { airlane, joinRoom, launchWithCamera, shownFrames, startCallServer } from "./calls.mjs";
 import { writeCamera } from "./camera.mjs";
 import { whyNoBrowser } from "./chromium.mjs";
 
@@ -74,10 +74,9 @@ const freePort = () => new Promise((resolve, reject) => {
 
 /** A half-duplex link to `target`; `carried` has it carried in each second, Mbit/s. */
 async function startLink(target) {
-  const program = process.env.AIRLANE_BIN ?? new URL("../../target/release/airlane", import.meta.url).pathname;
   const bytes = Math.round((rateMbps * 1e6 / 8) * (QUEUE_S / 2));
   const settings = [`rate_bps=${rateMbps * 1e6}`, `delay_s=${DELAY_S}`, `queue.limit_bytes=${bytes}`];
-  const child = spawn(program, ["link", "udp", "127.0.0.1:0", target, "--half-duplex",
+  const child = spawn(airlane(), ["link", "udp", "127.0.0.1:0", target, "--half-duplex",
     ...settings.flatMap((setting) => ["--both-directions", setting])], { stdio: ["ignore", "pipe", "inherit"] });
   const carried = [];
   const address = await new Promise((resolve, reject) => {

@@ -15,14 +15,17 @@ const CALL_FLAGS = [
 /** How long the server may take until it serves, ms. */
 const START_MS = 60_000;
 
+/** Path of the program under test. */
+export const airlane = () =>
+  process.env.AIRLANE_BIN ?? new URL("../../target/release/airlane", import.meta.url).pathname;
+
 /**
  * Starts `airlane call serve` on ports of the system's choice.
  * @param {{args?: string[], listen?: string}} options further arguments, and the address of pages over HTTPS and of media
  */
 export async function startCallServer({ args = [], listen = "127.0.0.1:0" } = {}) {
-  const program = process.env.AIRLANE_BIN ?? new URL("../../target/release/airlane", import.meta.url).pathname;
   const home = mkdtempSync(join(tmpdir(), "airlane-calls-"));
-  const child = spawn(program, ["call", "serve", "--listen", listen, "--http", "127.0.0.1:0", ...args], {
+  const child = spawn(airlane(), ["call", "serve", "--listen", listen, "--http", "127.0.0.1:0", ...args], {
     stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, XDG_DATA_HOME: home },
   });
   const ready = await new Promise((resolve, reject) => {
@@ -75,6 +78,9 @@ export async function joinRoom(browser, url, { name, viewport = { width: 1280, h
   const faults = [];
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-  await page.goto(`${url}?name=${encodeURIComponent(name)}&join`);
+  const target = new URL(url);
+  target.searchParams.set("name", name);
+  target.searchParams.set("join", "");
+  await page.goto(target.href);
   return { page, context, faults };
 }

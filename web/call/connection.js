@@ -122,6 +122,7 @@ export class CallConnection extends EventTarget {
 
   async #offer(sdp) {
     const headers = { "content-type": "application/json" };
+    if (this.token) headers.authorization = `Bearer ${this.token}`;
     const reply = await fetch(`/${this.room}/join`, { method: "POST", headers, body: JSON.stringify({ name: this.name, sdp }) });
     if (reply.ok) return reply.json();
     const error = new Error((await reply.text()).trim() || `the server says ${reply.status}`);

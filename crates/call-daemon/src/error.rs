@@ -47,6 +47,9 @@ pub enum Refusal {
     /// Too many offers of one address.
     #[error("too many offers from this address; try again in a minute")]
     TooManyOffers,
+    /// No token, or one that is not good for the room, or no longer.
+    #[error("this room takes an invitation, and yours is missing, for another room or too old; ask for a new link")]
+    NotInvited,
     /// A server that stops.
     #[error("the server stops")]
     Stopping,
@@ -59,6 +62,7 @@ impl Refusal {
             Self::Room(_) => StatusCode::NOT_FOUND,
             Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodySize(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NotInvited => StatusCode::UNAUTHORIZED,
             Self::Json(_) => StatusCode::BAD_REQUEST,
             // RFC 9725, section 4.2: an offer that is understood and cannot be taken, or is malformed.
             Self::Offer(_) => StatusCode::BAD_REQUEST,

@@ -10,6 +10,7 @@ mod error;
 mod handle;
 mod http;
 mod media;
+mod invitation;
 mod names;
 mod server;
 mod status;
@@ -21,5 +22,6 @@ pub use conference::{
 };
 pub use error::{CallError, Refusal};
 pub use handle::{ConferenceHandle, Joined};
+pub use invitation::invitation;
 pub use names::{InvalidRoomName, RoomName};
 pub use server::{CallServer, CallServerConfig, Ready, VideoCodec};

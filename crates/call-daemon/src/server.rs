@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use airlane_base::{InputError, Seed};
 use airlane_certificate::{CertificateFiles, Development, ServedCertificates};
-use airlane_host::{RateLimitedLog, date, dirs, plain_http};
+use airlane_host::{HmacKey, RateLimitedLog, date, dirs, plain_http};
 use airlane_quic::ConnectionLimiter;
 use airlane_runtime::real_time::TokioRuntime;
 use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
@@ -70,6 +70,8 @@ pub struct CallServerConfig {
     pub certificate: Option<CertificateFiles>,
     /// Folder in which a certificate for development is kept; `None`: it is kept nowhere.
     pub data_folder: Option<PathBuf>,
+    /// File of the key that signs invitations; `None`: whoever knows a room's name may join.
+    pub room_key: Option<PathBuf>,
     /// Codec that pages are asked to prefer.
     pub codec: VideoCodec,
     /// Limits on what clients make it hold and do.
@@ -86,6 +88,7 @@ impl CallServerConfig {
             announce: Vec::new(),
             certificate: None,
             data_folder: dirs::data(),
+            room_key: None,
             codec: VideoCodec::default(),
             limits: CallLimits::default(),
         }
@@ -167,6 +170,7 @@ impl CallServer {
                 codecs,
                 max_bitrate_bps: config.limits.max_bitrate_bps,
             },
+            room_key: config.room_key.as_deref().map(HmacKey::read).transpose()?,
         });
         let (stopping, stops) = watch::channel(false);
         let connections = Connections {

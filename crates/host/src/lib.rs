@@ -6,6 +6,7 @@ pub mod date;
 pub mod dirs;
 mod fair;
 pub mod happy_eyeballs;
+mod hmac_key;
 pub mod host_id;
 pub mod net_scope;
 pub mod own_host;
@@ -16,6 +17,7 @@ mod resolver;
 pub mod secret_file;
 
 pub use accept::accept;
+pub use hmac_key::HmacKey;
 pub use fair::{FairPermit, FairPermits};
 pub use rate_limited_log::RateLimitedLog;
 pub use resolver::{Lookup, Resolver};

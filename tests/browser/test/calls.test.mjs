@@ -1,7 +1,11 @@
 // A call of three pages in one Chromium, through `airlane call serve`.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { joinRoom, launchWithCamera, shownFrames, startCallServer } from "../calls.mjs";
+import { airlane, joinRoom, launchWithCamera, shownFrames, startCallServer } from "../calls.mjs";
 import { whyNoBrowser } from "../chromium.mjs";
 
 const skip = whyNoBrowser() ?? (process.env.AIRLANE_URL ? "the server under test is another one" : false);
@@ -80,6 +84,27 @@ test("who leaves is no longer shown", { skip }, async () => {
   await people[2].page.locator("#leave").click();
   for (const { page } of people.slice(0, 2)) {
     await until(page, "one is left", (shown) => shown.length === 1);
+  }
+});
+
+test("a room with a key takes those who were invited", { skip }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "airlane-room-"));
+  const key = join(folder, "room.key");
+  writeFileSync(key, "k".repeat(32), { mode: 0o600 });
+  const closed = await startCallServer({ args: ["--codec", "vp8", "--room-key", key, "--quiet"] });
+  try {
+    const invite = (room) => execFileSync(airlane(), ["call", "invite", "--room-key", key, `${closed.url}/${room}`]).toString().trim();
+    const stranger = await browser.newPage();
+    await stranger.goto(`${closed.url}/team?name=Eve&join&token=${new URL(invite("other")).searchParams.get("token")}`);
+    await stranger.getByText("takes an invitation").waitFor({ timeout: STEP_MS });
+    await stranger.close();
+    const guests = [];
+    for (const name of ["Ada", "Ben"]) guests.push((await joinRoom(browser, invite("team"), { name })).page);
+    await until(guests[0], "the other guest is shown", (shown) => shown.some((of) => of.name === "Ben" && of.frames > 0));
+    for (const guest of guests) await guest.context().close();
+  } finally {
+    await closed.stop();
+    rmSync(folder, { recursive: true, force: true });
   }
 });
 

@@ -25,13 +25,15 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Bytes of an answer at most.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// URL of a room: `https://HOST[:PORT]/ROOM`, or with `http`.
+/// URL of a room: `https://HOST[:PORT]/ROOM`, or with `http`, and `?token=TOKEN` of an invitation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallUrl {
     is_tls: bool,
     host: String,
     port: u16,
     room: RoomName,
+    /// Token of an invitation; empty without.
+    token: String,
 }
 
 /// A text that is no room's URL.
@@ -54,7 +56,9 @@ impl FromStr for CallUrl {
         let room = path.parse().map_err(|_| InvalidCallUrl)?;
         let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { is_tls, host, port, room })
+        let arguments = uri.query().unwrap_or_default().split('&');
+        let token = arguments.filter_map(|pair| pair.strip_prefix("token=")).next();
+        Ok(Self { is_tls, host, port, room, token: token.unwrap_or_default().to_owned() })
     }
 }
 
@@ -107,9 +111,11 @@ async fn exchange(
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let stream = TcpStream::connect((url.host.as_str(), url.port)).await.map_err(|e| text(&e))?;
     let body = serde_json::to_vec(&PageOffer { name, sdp }).map_err(|e| text(&e))?;
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(format!("/{}/join", url.room))
+    let mut request = Request::builder().method(Method::POST).uri(format!("/{}/join", url.room));
+    if !url.token.is_empty() {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {}", url.token));
+    }
+    let request = request
         .header(header::HOST, url.authority())
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::CONNECTION, "close")
@@ -165,6 +171,8 @@ mod tests {
         let url: CallUrl = "http://[::1]:4461/a".parse().unwrap();
         assert_eq!((url.is_tls, url.host.as_str(), url.port), (false, "::1", 4461));
         assert_eq!(url.authority(), "[::1]:4461");
+        let url: CallUrl = "https://a/b?name=c&token=12.ab-_".parse().unwrap();
+        assert_eq!(url.token, "12.ab-_");
         for wrong in ["", "localhost:4460/a", "https://a", "ftp://a/b", "https://a/b/c", "/a"] {
             assert_eq!(wrong.parse::<CallUrl>(), Err(InvalidCallUrl), "{wrong}");
         }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_host::{HmacKey, date};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
@@ -19,6 +20,7 @@ use super::{Answer, pages};
 use crate::conference::Role;
 use crate::error::Refusal;
 use crate::handle::{ConferenceHandle, Joined};
+use crate::invitation::is_invited;
 use crate::media::offer::MAX_OFFER_BYTES;
 use crate::names::RoomName;
 
@@ -61,6 +63,8 @@ pub(crate) struct Signalling {
     pub(crate) conference: ConferenceHandle,
     pub(crate) limiter: Mutex<OfferLimiter>,
     pub(crate) settings: PageSettings,
+    /// Key that signs invitations; `None`: whoever knows a room's name may join.
+    pub(crate) room_key: Option<HmacKey>,
 }
 
 impl Signalling {
@@ -112,6 +116,13 @@ impl Signalling {
     ) -> Result<Answer, Refusal> {
         if !self.limiter.lock().admits(self.runtime.now(), peer) {
             return Err(Refusal::TooManyOffers);
+        }
+        if let Some(key) = &self.room_key {
+            let token = bearer(request.headers()).map(str::to_owned);
+            let token = token.or_else(|| query(request.uri().query(), "token"));
+            if !token.is_some_and(|token| is_invited(key, &room, &token, date::now_s())) {
+                return Err(Refusal::NotInvited);
+            }
         }
         let media_type = if role == Role::Member { JSON } else { SDP };
         if !is_of_type(request.headers(), media_type) {
@@ -174,6 +185,12 @@ fn is_of_type(fields: &HeaderMap, media_type: &str) -> bool {
     essence.is_some_and(|essence| essence.eq_ignore_ascii_case(media_type))
 }
 
+/// Bearer token of a request (RFC 6750, section 2.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
 /// Value of a key of a query.
 fn query(query: Option<&str>, key: &str) -> Option<String> {
     let pairs = query?.split('&').filter_map(|pair| pair.split_once('='));
@@ -198,6 +215,9 @@ fn refused(refusal: &Refusal) -> Answer {
     let fields = answer.headers_mut();
     if *refusal == Refusal::TooManyOffers {
         fields.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+    }
+    if *refusal == Refusal::NotInvited {
+        fields.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     open(answer)
 }
@@ -231,6 +251,16 @@ mod tests {
         assert_eq!(query(Some("a=1&name=Ann+L%C3%A9"), "name"), Some("Ann Lé".to_owned()));
         assert_eq!(query(Some("names=x"), "name"), None);
         assert_eq!(query(None, "name"), None);
+    }
+
+    #[test]
+    fn a_bearer_token_is_read_and_nothing_else() {
+        let of = |text: &'static str| {
+            HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(text))])
+        };
+        assert_eq!(bearer(&of("bearer 12.ab")), Some("12.ab"));
+        assert_eq!(bearer(&of("Basic 12.ab")), None);
+        assert_eq!(bearer(&of("Bearer")), None);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use airlane_base::InputError;
 use airlane_call_daemon::client::{
     CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, Sound, SoundError,
 };
-use airlane_call_daemon::{CallLimits, CallServerConfig, CertificateFiles, VideoCodec};
+use airlane_call_daemon::{
+    CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, RoomName, VideoCodec,
+};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::addresses::{listen_addresses, local_address};
@@ -30,6 +32,8 @@ pub(crate) enum CallVerb {
     Serve(CallServeArgs),
     /// Take part in a call without a browser: send files, and tell what was received
     Join(CallJoinArgs),
+    /// Invite to rooms of a server with --room-key: sign their links
+    Invite(CallInviteArgs),
 }
 
 /// Codec of video.
@@ -87,6 +91,10 @@ pub(crate) struct CallServeArgs {
     /// Its private key in PEM
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
+    /// Let in those alone whose link `airlane call invite` has signed with this key: 32 bytes or more
+    /// in a file that its owner alone may read (openssl rand 32)
+    #[arg(long, value_name = "FILE")]
+    room_key: Option<PathBuf>,
     /// Codec of video that browsers are asked to send; one that cannot sends the next one it has
     #[arg(long, value_enum, value_name = "CODEC", default_value = "av1")]
     codec: CodecName,
@@ -131,6 +139,7 @@ impl CallServeArgs {
             status: self.status,
             announce: self.announce.clone(),
             certificate,
+            room_key: self.room_key.clone(),
             codec: self.codec.codec(),
             limits: CallLimits {
                 max_participants: self.max_participants as usize,
@@ -144,6 +153,27 @@ impl CallServeArgs {
             ..CallServerConfig::new(all_addresses(&self.listen, "--listen")?)
         })
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallInviteArgs {
+    /// Names of rooms, or their links such as https://calls.example.org:4460/my-room
+    #[arg(value_name = "ROOM", required = true, value_parser = invited_room)]
+    pub(crate) rooms: Vec<InvitedRoom>,
+    /// File of the key that `airlane call serve --room-key` has
+    #[arg(long, value_name = "FILE")]
+    pub(crate) room_key: PathBuf,
+    /// Time for which the links are good
+    #[arg(long = "for", value_name = "TIME", default_value = "7d", value_parser = humantime::parse_duration)]
+    pub(crate) good_for: Duration,
+}
+
+/// Room to which somebody is invited.
+#[derive(Clone, Debug)]
+pub(crate) struct InvitedRoom {
+    /// Link without a token: the text as it was given, or a path.
+    pub(crate) link: String,
+    pub(crate) name: RoomName,
 }
 
 #[derive(Debug, Args)]
@@ -226,6 +256,15 @@ impl CallJoinArgs {
 
 fn read(path: &PathBuf) -> Result<Vec<u8>, InputError> {
     std::fs::read(path).map_err(|e| InputError::io(path, "read it", &e))
+}
+
+fn invited_room(text: &str) -> Result<InvitedRoom, String> {
+    let (link, room) = match text.rsplit_once('/') {
+        None => (format!("/{text}"), text),
+        Some((_, room)) => (text.to_owned(), room),
+    };
+    let name = room.parse().map_err(|e: InvalidRoomName| e.to_string())?;
+    Ok(InvitedRoom { link, name })
 }
 
 fn call_url(text: &str) -> Result<CallUrl, String> {

@@ -28,7 +28,9 @@ use clap::{Parser, Subcommand};
 #[cfg(feature = "video")]
 pub(crate) use self::airtime::AirtimeArgs;
 #[cfg(feature = "call")]
-pub(crate) use self::call::{CallArgs, CallJoinArgs, CallServeArgs, CallVerb};
+pub(crate) use self::call::{
+    CallArgs, CallInviteArgs, CallJoinArgs, CallServeArgs, CallVerb, InvitedRoom,
+};
 #[cfg(feature = "video")]
 pub(crate) use self::laboratory::*;
 #[cfg(feature = "video")]

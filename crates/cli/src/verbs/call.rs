@@ -2,11 +2,14 @@
 
 use airlane_base::{InputError, printable};
 use airlane_call_daemon::client::ClientSummary;
-use airlane_call_daemon::{CallServer, Ready};
+use airlane_call_daemon::{CallServer, Ready, invitation};
+use airlane_host::{HmacKey, date};
 
 use super::stopping::Stopping;
 use super::{print, threads};
-use crate::args::{CallArgs, CallJoinArgs, CallServeArgs, CallVerb};
+use crate::args::{
+    CallArgs, CallInviteArgs, CallJoinArgs, CallServeArgs, CallVerb, InvitedRoom,
+};
 use crate::error::CommandError;
 
 /// Does what the verb below says; the exit code.
@@ -16,6 +19,7 @@ pub(super) fn call(args: &CallArgs) -> Result<u8, CommandError> {
             crate::terminal::log(args.quiet);
             threads()?.block_on(serve(args))
         }
+        CallVerb::Invite(args) => invite(args),
         CallVerb::Join(args) => {
             crate::terminal::log(args.quiet);
             threads()?.block_on(join(args))
@@ -63,6 +67,17 @@ async fn join(args: &CallJoinArgs) -> Result<u8, CommandError> {
     }
     let has_failed = summaries.iter().any(|summary| summary.failure.is_some());
     Ok(code.unwrap_or(u8::from(has_failed)))
+}
+
+/// Prints a signed link of each room; the exit code.
+fn invite(args: &CallInviteArgs) -> Result<u8, CommandError> {
+    let key = HmacKey::read(&args.room_key)?;
+    let until_s = date::now_s().saturating_add(args.good_for.as_secs());
+    let line = |room: &InvitedRoom| {
+        format!("{}?token={}\n", room.link, invitation(&key, &room.name, until_s))
+    };
+    print(&args.rooms.iter().map(line).collect::<String>())?;
+    Ok(0)
 }
 
 /// Line that says where it serves.

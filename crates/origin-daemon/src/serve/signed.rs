@@ -13,29 +13,16 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use airlane_base::InputError;
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
-use ring::hmac;
-
-use airlane_host::secret_file;
+use airlane_host::HmacKey;
 
 use crate::files;
 
-/// Bytes that a key has at least, and at most.
-const MIN_BYTES: usize = 32;
-const MAX_BYTES: u64 = 4096;
 /// Prefix of all that is signed: a key that also signs other things signs nothing alike.
 const LABEL: &str = "airlane signed address 1";
 
-/// The secret that signs addresses. It is never shown.
-#[derive(Clone)]
-pub struct SignKey(hmac::Key);
-
-impl std::fmt::Debug for SignKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SignKey(..)")
-    }
-}
+/// Secret that signs addresses.
+#[derive(Clone, Debug)]
+pub struct SignKey(HmacKey);
 
 /// The address is not signed, its signature is wrong, or it has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,14 +35,7 @@ impl SignKey {
     /// # Errors
     /// If the file cannot be read, may be read by others, or is shorter than 32 bytes.
     pub fn read(file: &Path) -> Result<Self, InputError> {
-        let bytes = secret_file::read(file, MAX_BYTES)?;
-        if bytes.len() < MIN_BYTES {
-            let found = format!("a key of {} bytes", bytes.len());
-            let expected =
-                format!("expected {MIN_BYTES} at least, such as of `openssl rand {MIN_BYTES}`");
-            return Err(InputError::new(found, expected).at_file(file));
-        }
-        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+        HmacKey::read(file).map(Self)
     }
 
     /// The path of a URL with a signature that allows everything in its folder, which is the path up
@@ -78,8 +58,7 @@ impl SignKey {
 
     /// The segment that allows everything below a folder.
     pub(super) fn token(&self, folder: &str, until_s: u64) -> Option<String> {
-        let signature = hmac::sign(&self.0, message(folder, until_s)?.as_bytes());
-        Some(format!("~{until_s}.{}", BASE64.encode(signature)))
+        Some(format!("~{until_s}.{}", self.0.sign(&message(folder, until_s)?)))
     }
 
     /// The path without the first signature in it.
@@ -99,11 +78,7 @@ impl SignKey {
             let (until, signature) = token.strip_prefix('~')?.split_once('.')?;
             // One way to write it, as there is one signature.
             let until_s: u64 = until.parse().ok().filter(|s: &u64| s.to_string() == until)?;
-            let message = message(folder, until_s)?;
-            let signature = BASE64.decode(signature).ok()?;
-            // In a time that does not tell how much of it is right.
-            hmac::verify(&self.0, message.as_bytes(), &signature).ok()?;
-            Some(until_s)
+            self.0.is_signature(&message(folder, until_s)?, signature).then_some(until_s)
         };
         signed().is_some_and(|until_s| now_s < until_s)
     }
@@ -122,7 +97,7 @@ mod tests {
     use super::*;
 
     fn key(byte: u8) -> SignKey {
-        SignKey(hmac::Key::new(hmac::HMAC_SHA256, &[byte; 32]))
+        SignKey(HmacKey::new(&[byte; 32]))
     }
 
     #[test]
@@ -156,28 +131,6 @@ mod tests {
         assert_eq!(key.verify(&format!("{all}film/x"), 0), Ok("/film/x".to_owned()));
         for wrong in ["", "film/", "/../film/", "/.hidden/x", "/%zz/"] {
             assert!(key.sign(wrong, 1000).is_err(), "{wrong}");
-        }
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn keys_are_long_and_their_owners_alone() {
-        use std::os::unix::fs::PermissionsExt;
-        let around = tempfile::tempdir().unwrap();
-        let file = around.path().join("key");
-        let write = |bytes: usize, mode| {
-            std::fs::write(&file, vec![7; bytes]).unwrap();
-            std::fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
-            SignKey::read(&file)
-        };
-        assert!(write(32, 0o600).is_ok() && write(4096, 0o400).is_ok());
-        for (bytes, mode, said) in [
-            (31, 0o600, "a key of 31 bytes; expected 32"),
-            (32, 0o640, "chmod 600"),
-            (5000, 0o600, "more than 4096 bytes"),
-        ] {
-            let e = write(bytes, mode).unwrap_err().to_string();
-            assert!(e.contains(said), "{e}");
         }
     }
 
