@@ -48,7 +48,7 @@ pub enum Refusal {
     #[error("too many offers from this address; try again in a minute")]
     TooManyOffers,
     /// No token, or one that is not good for the room, or no longer.
-    #[error("this room takes an invitation, and yours is missing, for another room or too old; ask for a new link")]
+    #[error("this room takes an invitation; yours is missing, too old or for another room")]
     NotInvited,
     /// A server that stops.
     #[error("the server stops")]

@@ -17,7 +17,7 @@ mod resolver;
 pub mod secret_file;
 
 pub use accept::accept;
-pub use hmac_key::HmacKey;
 pub use fair::{FairPermit, FairPermits};
+pub use hmac_key::HmacKey;
 pub use rate_limited_log::RateLimitedLog;
 pub use resolver::{Lookup, Resolver};

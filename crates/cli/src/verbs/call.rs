@@ -7,9 +7,7 @@ use airlane_host::{HmacKey, date};
 
 use super::stopping::Stopping;
 use super::{print, threads};
-use crate::args::{
-    CallArgs, CallInviteArgs, CallJoinArgs, CallServeArgs, CallVerb, InvitedRoom,
-};
+use crate::args::{CallArgs, CallInviteArgs, CallJoinArgs, CallServeArgs, CallVerb, InvitedRoom};
 use crate::error::CommandError;
 
 /// Does what the verb below says; the exit code.
