@@ -281,6 +281,8 @@ pub enum Discipline {
         slack: bool,
         /// Packets of which the first of their message never came are dropped.
         headless: bool,
+        /// Identifier of the RTP header extension by which PDU Sets are marked; `None`: it is not looked for.
+        pdu_set_id: Option<u8>,
     },
     /// One that another crate brings.
     #[serde(serialize_with = "by_name")]
