@@ -2,19 +2,27 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use airlane_base::Time;
+use airlane_pdu_set::{PduSetImportance, PduSetMark};
+use airlane_sfu::pdu_set::{PduSetMarker, is_droppable};
 use airlane_sfu::{Forwarder, ForwarderConfig, LayerIndex};
 use str0m::Rtc;
 use str0m::format::PayloadParams;
 use str0m::media::{MediaKind, Mid, Pt};
 use str0m::rtp::{ExtensionValues, RtpWrite, SeqNo};
 
+use super::answerer::RTX_PACKETS;
 use super::continuity::{Continuity, Numbers};
-use super::extension::DescriptorBytes;
+use super::extension::{self, DescriptorBytes, Mark};
 use super::session::Session;
 use super::track::TrackPacket;
 use crate::clock::Clock;
+
+/// Age of packets that are sent again, and share of the bytes that they may take.
+const RTX_AGE: Duration = Duration::from_secs(3);
+const RTX_SHARE: f32 = 0.15;
 
 /// Line on which a client receives.
 #[derive(Debug)]
@@ -27,6 +35,8 @@ pub(crate) struct Line {
     target: Option<LayerIndex>,
     /// Payload type at the client of a codec at the publisher.
     payload: Option<(PayloadParams, Option<Pt>)>,
+    /// Marker of PDU Sets; `None`: they are not marked.
+    marker: Option<PduSetMarker>,
 }
 
 /// Packet as it leaves, but for the numbers of the line's earlier sources.
@@ -40,7 +50,8 @@ struct Outgoing<'a> {
 impl Line {
     /// The line of a media line, if the client receives on it.
     pub(crate) fn of(rtc: &Rtc, mid: Mid, kind: MediaKind) -> Option<Self> {
-        rtc.media(mid).filter(|media| media.direction().is_sending())?;
+        let media = rtc.media(mid).filter(|media| media.direction().is_sending())?;
+        let has_marks = media.remote_extmap().id_of(extension::pdu_set_mark()).is_some();
         let clock_hz = if kind == MediaKind::Audio { 48_000 } else { 90_000 };
         Some(Self {
             mid,
@@ -48,6 +59,7 @@ impl Line {
             forwarder: None,
             target: Some(LayerIndex::HIGHEST),
             payload: None,
+            marker: has_marks.then(PduSetMarker::default),
         })
     }
 
@@ -105,17 +117,33 @@ impl Line {
         if let Some(bytes) = outgoing.descriptor {
             extensions.user_values.set(DescriptorBytes(bytes.into_owned()));
         }
+        let mark = self.mark(numbers.timestamp, outgoing.marker, from);
+        if let Some(mark) = mark {
+            extensions.user_values.set(Mark(mark));
+        }
+        // What a cell drops is not sent again: it would take the room that dropping has made.
+        let is_dropped = mark.is_some_and(|mark| is_droppable(mark.importance));
         let (sequence, wallclock) = (SeqNo::from(numbers.sequence), clock.instant(now));
         let rtp = RtpWrite::new(pt, sequence, numbers.timestamp, wallclock, outgoing.payload)
             .marker(outgoing.marker)
-            .nackable(from.kind == MediaKind::Video)
+            .nackable(from.kind == MediaKind::Video && !is_dropped)
             .ext_vals(extensions);
         let mid = self.mid;
         session.call(|rtc| {
             if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
+                if mark.is_some_and(begins_key_picture) {
+                    // Nor what it drops for a key frame.
+                    stream.set_rtx_cache(RTX_PACKETS, RTX_AGE, Some(RTX_SHARE));
+                }
                 stream.write_rtp(rtp);
             }
         });
+    }
+
+    /// Mark of a packet as it goes out, where it is known what the packet is.
+    fn mark(&mut self, timestamp: u32, marker: bool, from: &TrackPacket<'_>) -> Option<PduSetMark> {
+        let (_, info) = from.layered.as_ref()?;
+        self.marker.as_mut()?.mark(timestamp, marker, info)
     }
 
     fn outgoing<'a>(&mut self, from: &'a TrackPacket<'_>) -> Option<Outgoing<'a>> {
@@ -167,4 +195,9 @@ impl Line {
         self.payload = Some((params, pt));
         pt
     }
+}
+
+/// True for the first packet of a key picture.
+fn begins_key_picture(mark: PduSetMark) -> bool {
+    mark.importance == PduSetImportance::HIGHEST && mark.pdu_sequence == 0
 }

@@ -259,6 +259,10 @@ pub(crate) struct RelayArgs {
     /// Packets that it holds at most
     #[arg(long, value_name = "N", default_value = "250", value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
+    /// Let Octopus's queue also drop frames of calls, which are marked as PDU Sets (3GPP TS 26.522)
+    /// by the RTP header extension of this identifier: that of `airlane call serve --pdu-sets`
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
+    pdu_set_id: Option<u8>,
     /// Seed of generated traces, losses and jitter
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -287,6 +291,7 @@ impl RelayArgs {
             format!("queue.kind={queue}"),
             format!("queue.limit_packets={}", self.packets),
         ];
+        down.extend(self.pdu_set_id.map(|id| format!("queue.pdu_set_id={id}")));
         match (&self.trace, &self.generator) {
             (None, Some(name)) => down.push(format!("generator={name}")),
             (Some(file), _) => down.extend([

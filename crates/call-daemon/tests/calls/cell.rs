@@ -1,0 +1,145 @@
+//! Calls behind a cell whose queue drops PDU Sets.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use airlane_base::{Rate, Seed};
+use airlane_call_daemon::CallLimits;
+use airlane_call_daemon::client::{ClientSummary, ReceivedSummary};
+use airlane_net::Way;
+use airlane_net::queue::{Limit, QueueSpec};
+use airlane_net::trace::{Medium, Trace};
+use airlane_pdu_set::DEFAULT_ID;
+
+use crate::world::{Disturbance, Member, call, cell, clip, layered_clip, link};
+
+const S: Duration = Duration::from_secs(1);
+/// Bitrate of the video, and mean of the cell's capacity.
+const VIDEO_KBPS: u32 = 900;
+const CELL_MBPS: f64 = 1.6;
+/// Recorded downlinks, in the folder of shared data.
+const RECORDED: [&str; 4] = [
+    "Verizon-LTE-driving.down.gz",
+    "Verizon-LTE-short.down.gz",
+    "ATT-LTE-driving.down.gz",
+    "TMobile-UMTS-driving.down.gz",
+];
+
+/// The queue in front of a cell, and the marking of the server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Case {
+    is_marked: bool,
+    drops: bool,
+    is_layered: bool,
+}
+
+const DROPPING: Case = Case { is_marked: true, drops: true, is_layered: true };
+const FIFO: Case = Case { drops: false, ..DROPPING };
+const UNMARKED: Case = Case { is_marked: false, ..FIFO };
+
+/// Capacity of a trace from this time on, scaled to the mean of [`CELL_MBPS`].
+fn way(trace: &Trace, offset: Duration) -> Way {
+    let trace = trace.scaled_to(Rate::from_mbps(CELL_MBPS)).unwrap();
+    let queue = QueueSpec::DropTail(Limit::Unlimited);
+    Way { offset, ..Way::new(trace.supply(), queue) }
+}
+
+/// Summary of a client behind a cell who watches somebody.
+fn watch(down: Way, case: Case, length: Duration) -> ClientSummary {
+    let video = if case.is_layered { layered_clip(VIDEO_KBPS) } else { clip(VIDEO_KBPS) };
+    let members = vec![
+        Member::new(&[], length).sending(video).on(link(100.0, 100.0)),
+        Member::new(&[], length).on(cell(down, case.drops.then_some(DEFAULT_ID))),
+    ];
+    let limits = CallLimits {
+        is_coordinated: false,
+        pdu_set_id: case.is_marked.then_some(DEFAULT_ID),
+        ..CallLimits::default()
+    };
+    let mut outcomes = call(members, limits, Disturbance::Nothing);
+    let summary = outcomes.pop().unwrap().unwrap();
+    assert_eq!(summary.failure, None);
+    summary
+}
+
+fn video(summary: &ClientSummary) -> &ReceivedSummary {
+    &summary.received[0]
+}
+
+fn row(name: &str, case: Case, summary: &ClientSummary) -> String {
+    let of = video(summary);
+    let case = match (case.is_layered, case.is_marked, case.drops) {
+        (true, true, true) => "drops",
+        (true, true, false) => "FIFO",
+        (true, false, _) => "FIFO, no marks",
+        (false, _, true) => "drops, one layer",
+        (false, _, false) => "FIFO, one layer",
+    };
+    format!(
+        "{name:32} {case:16} {:5.1} fps {:4.0} of {:4.0} kbit/s, {:2} freezes {:5.1} s, delay {:3.0} {:4.0} {:4.0} ms",
+        of.frame_rate,
+        of.bitrate_bps / 1e3,
+        summary.received_bps / 1e3,
+        of.freezes,
+        of.frozen_s,
+        of.delay_p50_s * 1e3,
+        of.delay_p95_s * 1e3,
+        of.delay_p99_s * 1e3,
+    )
+}
+
+#[test]
+fn a_cell_that_drops_what_nothing_depends_on_keeps_frames_young() {
+    let trace = Trace::synthetic(Medium::Lte, Seed(5), 60 * S).unwrap();
+    let of = |case| {
+        let summary = watch(way(&trace, Duration::ZERO), case, 60 * S);
+        println!("{}", row("generated LTE", case, &summary));
+        summary
+    };
+    let (dropping, fifo) = (of(DROPPING), of(FIFO));
+    assert!(dropping.marked_packets > 1000 && fifo.marked_packets > 1000);
+    assert_eq!(of(UNMARKED).marked_packets, 0);
+    let (dropping, fifo) = (video(&dropping), video(&fifo));
+    assert!(dropping.delay_p95_s < 0.9 * fifo.delay_p95_s, "{dropping:?} {fifo:?}");
+    assert!(dropping.freezes <= fifo.freezes + 1, "{dropping:?} {fifo:?}");
+    assert!(dropping.frame_rate > 12.5, "{dropping:?}");
+}
+
+#[test]
+fn without_layers_nothing_is_dropped_but_for_key_frames() {
+    let trace = Trace::synthetic(Medium::Lte, Seed(5), 60 * S).unwrap();
+    let of = |case| {
+        let summary = watch(way(&trace, Duration::ZERO), case, 60 * S);
+        println!("{}", row("generated LTE", case, &summary));
+        video(&summary).clone()
+    };
+    let plain = Case { is_layered: false, ..DROPPING };
+    let (dropping, fifo) = (of(plain), of(Case { drops: false, ..plain }));
+    assert!(dropping.freezes <= fifo.freezes + 2, "{dropping:?} {fifo:?}");
+    assert!(dropping.frame_rate > fifo.frame_rate - 2.0, "{dropping:?} {fifo:?}");
+}
+
+#[test]
+fn recorded_cells_are_compared_where_they_are_there() {
+    let root = std::env::var_os("AIRLANE_DATA").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data")),
+        PathBuf::from,
+    );
+    if !root.is_dir() {
+        println!("left out: the recorded traces (set AIRLANE_DATA)");
+        return;
+    }
+    for name in RECORDED {
+        let trace = Trace::load(root.join("cellular").join(name)).unwrap();
+        let mut sums = [0.0; 2];
+        for offset in [20, 120] {
+            for (case, sum) in [DROPPING, FIFO].into_iter().zip(&mut sums) {
+                let summary = watch(way(&trace, offset * S), case, 60 * S);
+                println!("{}", row(&format!("{name} at {offset} s"), case, &summary));
+                *sum += video(&summary).delay_p95_s;
+            }
+        }
+        let [dropping, fifo] = sums;
+        assert!(dropping < 1.05 * fifo, "{name}: {dropping} {fifo}");
+    }
+}
