@@ -3,13 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use airlane_base::{
-    Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time,
-};
+use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{Limit, OctopusConfig, QueueSpec};
-use airlane_pdu_set::{
-    DEFAULT_ID, PduSetFields, PduSetImportance, PduSetMark, marked_packet,
-};
+use airlane_pdu_set::{DEFAULT_ID, PduSetFields, PduSetImportance, PduSetMark, marked_packet};
 
 /// Packets that the queue holds.
 const CAPACITY: usize = 20;

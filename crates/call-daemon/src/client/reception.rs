@@ -149,8 +149,8 @@ mod tests {
         let summary = reception.summary("ann");
         assert_eq!((summary.freezes, summary.frozen_s, summary.frames), (1, 0.4, 33));
         assert!((summary.frame_rate - 32.0 / 1.78).abs() < 0.01, "{summary:?}");
-        // The last two frames came 140 and 500 ms later than all others.
-        let delays = (summary.delay_p50_s, summary.delay_p95_s, summary.delay_p99_s);
-        assert_eq!(delays, (0.0, 0.14, 0.5));
+        // The last two frames came 140 and 500 ms later than all others; delays are told in steps of 5 ms.
+        let [p50, p95, p99] = [summary.delay_p50_s, summary.delay_p95_s, summary.delay_p99_s];
+        assert!(p50 < 0.006 && (p95 - 0.14).abs() < 0.006 && (p99 - 0.5).abs() < 0.006);
     }
 }

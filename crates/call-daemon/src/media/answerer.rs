@@ -130,3 +130,49 @@ pub(crate) fn is_up(state: IceConnectionState) -> bool {
 fn failed(what: &str) -> CallError {
     airlane_base::InputError::new(what, "").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use airlane_base::Time;
+    use airlane_pdu_set::URN;
+
+    use super::*;
+    use crate::client::{ClientConfig, ClientOffer};
+    use crate::clock::Clock;
+
+    fn offer() -> String {
+        let config = ClientConfig {
+            name: "p".to_owned(),
+            video: Vec::new(),
+            audio: None,
+            max_people: 1,
+            offset: 0.0,
+        };
+        ClientOffer::new(config, Time::ZERO).unwrap().sdp().to_owned()
+    }
+
+    #[test]
+    fn marks_are_answered_to_who_offers_them_and_sent_to_all() {
+        let address = "192.0.2.1:4460".parse().unwrap();
+        let now = Clock::new(Time::ZERO).instant(Time::ZERO);
+        let offering = offer();
+        assert!(offering.contains(URN));
+        let kept = offering.lines().filter(|line| !line.contains(URN));
+        let silent: String = kept.map(|line| line.to_owned() + "\r\n").collect();
+        for (pdu_set_id, offer, is_answered) in [
+            (None, &offering, false),
+            (None, &silent, false),
+            (Some(6), &offering, true),
+            (Some(6), &silent, false),
+        ] {
+            let answerer = Answerer::new(vec![address], pdu_set_id).unwrap();
+            let answered = answerer.answer(offer, now).unwrap();
+            assert_eq!(answered.sdp.contains(URN), is_answered);
+            let video =
+                answered.lines.iter().find(|line| line.kind == str0m::media::MediaKind::Video);
+            let extensions = answered.rtc.media(video.unwrap().mid).unwrap().remote_extmap();
+            let id = extensions.id_of(extension::pdu_set_mark());
+            assert_eq!(id, pdu_set_id);
+        }
+    }
+}

@@ -17,13 +17,16 @@ const S: Duration = Duration::from_secs(1);
 /// Bitrate of the video, and mean of the cell's capacity.
 const VIDEO_KBPS: u32 = 900;
 const CELL_MBPS: f64 = 1.6;
-/// Recorded downlinks, in the folder of shared data.
+/// Length of a call.
+const LENGTH: Duration = Duration::from_secs(40);
+/// Recorded downlinks, in the folder of shared data, and the offsets at which calls begin, s.
 const RECORDED: [&str; 4] = [
     "Verizon-LTE-driving.down.gz",
     "Verizon-LTE-short.down.gz",
     "ATT-LTE-driving.down.gz",
     "TMobile-UMTS-driving.down.gz",
 ];
+const OFFSETS: [u32; 2] = [20, 120];
 
 /// The queue in front of a cell, and the marking of the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,34 +94,34 @@ fn row(name: &str, case: Case, summary: &ClientSummary) -> String {
 #[test]
 fn a_cell_that_drops_what_nothing_depends_on_keeps_frames_young() {
     let trace = Trace::synthetic(Medium::Lte, Seed(5), 60 * S).unwrap();
-    let of = |case| {
-        let summary = watch(way(&trace, Duration::ZERO), case, 60 * S);
+    let of = |case, length| {
+        let summary = watch(way(&trace, Duration::ZERO), case, length);
         println!("{}", row("generated LTE", case, &summary));
         summary
     };
-    let (dropping, fifo) = (of(DROPPING), of(FIFO));
+    let (dropping, fifo) = (of(DROPPING, LENGTH), of(FIFO, LENGTH));
     assert!(dropping.marked_packets > 1000 && fifo.marked_packets > 1000);
-    assert_eq!(of(UNMARKED).marked_packets, 0);
+    assert_eq!(of(UNMARKED, 5 * S).marked_packets, 0);
     let (dropping, fifo) = (video(&dropping), video(&fifo));
-    assert!(dropping.delay_p95_s < 0.9 * fifo.delay_p95_s, "{dropping:?} {fifo:?}");
-    assert!(dropping.freezes <= fifo.freezes + 1, "{dropping:?} {fifo:?}");
-    assert!(dropping.frame_rate > 12.5, "{dropping:?}");
+    assert!(dropping.delay_p95_s < fifo.delay_p95_s, "{dropping:?} {fifo:?}");
+    assert!(dropping.frame_rate > fifo.frame_rate - 3.0, "{dropping:?} {fifo:?}");
 }
 
 #[test]
 fn without_layers_nothing_is_dropped_but_for_key_frames() {
     let trace = Trace::synthetic(Medium::Lte, Seed(5), 60 * S).unwrap();
     let of = |case| {
-        let summary = watch(way(&trace, Duration::ZERO), case, 60 * S);
+        let summary = watch(way(&trace, Duration::ZERO), case, 20 * S);
         println!("{}", row("generated LTE", case, &summary));
         video(&summary).clone()
     };
     let plain = Case { is_layered: false, ..DROPPING };
     let (dropping, fifo) = (of(plain), of(Case { drops: false, ..plain }));
     assert!(dropping.freezes <= fifo.freezes + 2, "{dropping:?} {fifo:?}");
-    assert!(dropping.frame_rate > fifo.frame_rate - 2.0, "{dropping:?} {fifo:?}");
+    assert!(dropping.frame_rate > fifo.frame_rate - 3.0, "{dropping:?} {fifo:?}");
 }
 
+/// Each trace takes a minute or more of a processor: `AIRLANE_CELLS=all` runs all of them.
 #[test]
 fn recorded_cells_are_compared_where_they_are_there() {
     let root = std::env::var_os("AIRLANE_DATA").map_or_else(
@@ -129,17 +132,22 @@ fn recorded_cells_are_compared_where_they_are_there() {
         println!("left out: the recorded traces (set AIRLANE_DATA)");
         return;
     }
-    for name in RECORDED {
+    let is_short = std::env::var("AIRLANE_CELLS").as_deref() != Ok("all");
+    let (traces, offsets, length) = match is_short {
+        true => (&RECORDED[..1], &OFFSETS[..1], LENGTH),
+        false => (&RECORDED[..], &OFFSETS[..], 60 * S),
+    };
+    for name in traces {
         let trace = Trace::load(root.join("cellular").join(name)).unwrap();
         let mut sums = [0.0; 2];
-        for offset in [20, 120] {
+        for offset in offsets {
             for (case, sum) in [DROPPING, FIFO].into_iter().zip(&mut sums) {
-                let summary = watch(way(&trace, offset * S), case, 60 * S);
+                let summary = watch(way(&trace, *offset * S), case, length);
                 println!("{}", row(&format!("{name} at {offset} s"), case, &summary));
                 *sum += video(&summary).delay_p95_s;
             }
         }
         let [dropping, fifo] = sums;
-        assert!(dropping < 1.05 * fifo, "{name}: {dropping} {fifo}");
+        assert!(dropping < fifo, "{name}: {dropping} {fifo}");
     }
 }
