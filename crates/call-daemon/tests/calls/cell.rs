@@ -32,12 +32,15 @@ const OFFSETS: [u32; 2] = [20, 120];
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Case {
     is_marked: bool,
-    drops: bool,
+    /// Time that a frame waits before it is dropped, ms; `None`: nothing is dropped.
+    slack_ms: Option<u64>,
     is_layered: bool,
 }
 
-const DROPPING: Case = Case { is_marked: true, drops: true, is_layered: true };
-const FIFO: Case = Case { drops: false, ..DROPPING };
+/// As `airlane relay` has it.
+const DROPPING: Case = Case { is_marked: true, slack_ms: Some(100), is_layered: true };
+const AT_ONCE: Case = Case { slack_ms: Some(0), ..DROPPING };
+const FIFO: Case = Case { slack_ms: None, ..DROPPING };
 const UNMARKED: Case = Case { is_marked: false, ..FIFO };
 
 /// Capacity of a trace from this time on, scaled to the mean of [`CELL_MBPS`].
@@ -52,7 +55,11 @@ fn watch(down: Way, case: Case, length: Duration) -> ClientSummary {
     let video = if case.is_layered { layered_clip(VIDEO_KBPS) } else { clip(VIDEO_KBPS) };
     let members = vec![
         Member::new(&[], length).sending(video).on(link(100.0, 100.0)),
-        Member::new(&[], length).on(cell(down, case.drops.then_some(DEFAULT_ID))),
+        Member::new(&[], length).on(cell(
+            down,
+            case.slack_ms.map(|_| DEFAULT_ID),
+            Duration::from_millis(case.slack_ms.unwrap_or_default()),
+        )),
     ];
     let limits = CallLimits {
         is_coordinated: false,
@@ -71,15 +78,14 @@ fn video(summary: &ClientSummary) -> &ReceivedSummary {
 
 fn row(name: &str, case: Case, summary: &ClientSummary) -> String {
     let of = video(summary);
-    let case = match (case.is_layered, case.is_marked, case.drops) {
-        (true, true, true) => "drops",
-        (true, true, false) => "FIFO",
-        (true, false, _) => "FIFO, no marks",
-        (false, _, true) => "drops, one layer",
-        (false, _, false) => "FIFO, one layer",
+    let queue = match (case.slack_ms, case.is_marked) {
+        (Some(slack_ms), _) => format!("drops after {slack_ms} ms"),
+        (None, true) => "drops nothing".to_owned(),
+        (None, false) => "no marks".to_owned(),
     };
+    let case = queue + if case.is_layered { "" } else { ", one layer" };
     format!(
-        "{name:32} {case:16} {:5.1} fps {:4.0} of {:4.0} kbit/s, {:2} freezes {:5.1} s, delay {:3.0} {:4.0} {:4.0} ms",
+        "{name:36} {case:29} {:5.1} fps {:4.0} of {:4.0} kbit/s, {:2} freezes {:5.1} s, delay {:3.0} {:4.0} {:4.0} ms",
         of.frame_rate,
         of.bitrate_bps / 1e3,
         summary.received_bps / 1e3,
@@ -116,7 +122,7 @@ fn without_layers_nothing_is_dropped_but_for_key_frames() {
         video(&summary).clone()
     };
     let plain = Case { is_layered: false, ..DROPPING };
-    let (dropping, fifo) = (of(plain), of(Case { drops: false, ..plain }));
+    let (dropping, fifo) = (of(plain), of(Case { slack_ms: None, ..plain }));
     assert!(dropping.freezes <= fifo.freezes + 2, "{dropping:?} {fifo:?}");
     assert!(dropping.frame_rate > fifo.frame_rate - 3.0, "{dropping:?} {fifo:?}");
 }
@@ -139,15 +145,16 @@ fn recorded_cells_are_compared_where_they_are_there() {
     };
     for name in traces {
         let trace = Trace::load(root.join("cellular").join(name)).unwrap();
-        let mut sums = [0.0; 2];
+        let cases: &[Case] = if is_short { &[DROPPING, FIFO] } else { &[DROPPING, FIFO, AT_ONCE] };
+        let mut sums = [0.0; 3];
         for offset in offsets {
-            for (case, sum) in [DROPPING, FIFO].into_iter().zip(&mut sums) {
-                let summary = watch(way(&trace, *offset * S), case, length);
-                println!("{}", row(&format!("{name} at {offset} s"), case, &summary));
+            for (case, sum) in cases.iter().zip(&mut sums) {
+                let summary = watch(way(&trace, *offset * S), *case, length);
+                println!("{}", row(&format!("{name} at {offset} s"), *case, &summary));
                 *sum += video(&summary).delay_p95_s;
             }
         }
-        let [dropping, fifo] = sums;
+        let [dropping, fifo, _] = sums;
         assert!(dropping < fifo, "{name}: {dropping} {fifo}");
     }
 }

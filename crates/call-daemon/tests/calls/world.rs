@@ -41,10 +41,10 @@ pub fn half_duplex(steps: &[(Duration, f64)]) -> Access {
     Access::HalfDuplex(Box::new(HalfDuplexAccess::new(supply, way(), way())))
 }
 
-/// The downlink of a cell of this capacity, with Octopus's queue, which takes marks of this extension for messages; and an
-/// uplink that is no bottleneck.
-pub fn cell(down: Way, pdu_set_id: Option<u8>) -> Access {
-    let config = OctopusConfig { pdu_set_id, ..OctopusConfig::default() };
+/// The downlink of a cell of this capacity, with Octopus's queue, which takes marks of this extension for messages, with this
+/// slack; and an uplink that is no bottleneck.
+pub fn cell(down: Way, pdu_set_id: Option<u8>, pdu_set_slack: Duration) -> Access {
+    let config = OctopusConfig { pdu_set_id, pdu_set_slack, ..OctopusConfig::default() };
     let queue = QueueSpec::Octopus(Limit::Packets(CELL_PACKETS), config);
     let up = Way::new(Rate::from_mbps(20.0), QueueSpec::DropTail(Limit::Packets(CELL_PACKETS)));
     Access::Link(LinkAccess { down: Way { queue, ..down }, up })

@@ -263,6 +263,9 @@ pub(crate) struct RelayArgs {
     /// by the RTP header extension of this identifier: that of `airlane call serve --pdu-sets`
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
     pdu_set_id: Option<u8>,
+    /// Seconds that such a frame waits before it is dropped for a newer one
+    #[arg(long, value_name = "S", default_value = "0.1", value_parser = slack)]
+    pdu_set_slack: f64,
     /// Seed of generated traces, losses and jitter
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -291,7 +294,10 @@ impl RelayArgs {
             format!("queue.kind={queue}"),
             format!("queue.limit_packets={}", self.packets),
         ];
-        down.extend(self.pdu_set_id.map(|id| format!("queue.pdu_set_id={id}")));
+        if let Some(id) = self.pdu_set_id {
+            down.push(format!("queue.pdu_set_id={id}"));
+            down.push(format!("queue.pdu_set_slack_s={}", self.pdu_set_slack));
+        }
         match (&self.trace, &self.generator) {
             (None, Some(name)) => down.push(format!("generator={name}")),
             (Some(file), _) => down.extend([
@@ -318,6 +324,11 @@ impl RelayArgs {
 /// Bits per second.
 fn rate(text: &str) -> Result<f64, String> {
     number(text, 1e3, 1e11)
+}
+
+/// A time that a frame waits in a queue: as long as Octopus counts.
+fn slack(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 0.511)
 }
 
 /// A span that may be nothing.

@@ -2,6 +2,7 @@
 //! those of the crate `octopus`; here they meet packets.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use airlane_base::{DropReason, Packet, Seed, Time, folded};
 use airlane_octopus::{Header, Options, Queue as Messages, Reason};
@@ -19,6 +20,8 @@ pub struct OctopusConfig {
     pub headless: bool,
     /// Identifier of the RTP header extension by which PDU Sets are marked; `None`: it is not looked for.
     pub pdu_set_id: Option<u8>,
+    /// Time that a PDU Set waits before it is dropped for a newer one, at most 511 ms.
+    pub pdu_set_slack: Duration,
 }
 
 /// Streams that a queue tells apart at once.
@@ -30,7 +33,7 @@ const STREAMS: usize = 1_024;
 pub struct Octopus {
     messages: Messages<Box<Packet>>,
     flows: Flows,
-    pdu_set_id: Option<u8>,
+    config: OctopusConfig,
 }
 
 impl Octopus {
@@ -42,21 +45,25 @@ impl Octopus {
             Capacity::Bytes(ip_bytes) => airlane_octopus::Capacity { ip_bytes, ..unlimited },
             Capacity::Unlimited => unlimited,
         };
-        let OctopusConfig { slack, headless, pdu_set_id } = config;
+        let OctopusConfig { headless, .. } = config;
+        let slack = config.slack || !config.pdu_set_slack.is_zero();
         let options = Options { streams: STREAMS, slack, headless, seed };
-        Self { messages: Messages::new(capacity, options), flows: Flows::new(seed), pdu_set_id }
+        Self { messages: Messages::new(capacity, options), flows: Flows::new(seed), config }
     }
 
     /// The number of a packet's stream, and its place in a message if it has one.
     fn message(&self, packet: &Packet) -> (u64, Option<Header>) {
         let Some((flow, payload)) = self.flows.of(packet) else { return (0, None) };
-        match (Header::decode(payload), self.pdu_set_id) {
-            (Ok(header), _) => (flow, Some(header)),
-            (Err(_), Some(id)) => match pdu_sets::message(flow, payload, id) {
-                Some((flow, header)) => (flow, Some(header)),
-                None => (flow, None),
-            },
-            (Err(_), None) => (flow, None),
+        if let Ok(mut header) = Header::decode(payload) {
+            if !self.config.slack {
+                header.marking.slack_ms = 0;
+            }
+            return (flow, Some(header));
+        }
+        let Some(id) = self.config.pdu_set_id else { return (flow, None) };
+        match pdu_sets::message(flow, payload, id, self.config.pdu_set_slack) {
+            Some((flow, header)) => (flow, Some(header)),
+            None => (flow, None),
         }
     }
 

@@ -1,7 +1,9 @@
 //! PDU Set marks as Octopus reads them: `docs/design/pdu-sets.md` has the rules.
 
+use std::time::Duration;
+
 use airlane_base::folded;
-use airlane_octopus::{Header, MAX_PRIORITY, Marking};
+use airlane_octopus::{Header, MAX_PRIORITY, MAX_SLACK_MS, Marking};
 use airlane_pdu_set::{PduSetImportance, PduSetMark, marked_packet};
 
 /// Bits of a message's number above those of a PDU Set's: so shifted, both wrap at the same time, and serial
@@ -12,11 +14,13 @@ const IMPORTANCES_PER_PRIORITY: u8 = 3;
 const FIRST_IMPORTANCE: u8 = 2;
 
 /// Number of a packet's stream, and its place in a message, by its mark in the extension of this identifier; `None`
-/// of packets without one.
-pub(super) fn message(flow: u64, payload: &[u8], id: u8) -> Option<(u64, Header)> {
+/// of packets without one. A mark has no slack: it is the queue's.
+pub(super) fn message(flow: u64, payload: &[u8], id: u8, slack: Duration) -> Option<(u64, Header)> {
     let packet = marked_packet(payload, id)?;
+    let mut header = header(&packet.mark);
+    header.marking.slack_ms = slack.as_millis().min(MAX_SLACK_MS.into()) as u16;
     // SSRCs of 32 bits do not fit into the stream numbers of Octopus: each is a flow of its own.
-    Some((folded(flow, u64::from(packet.ssrc) | 1 << 32), header(&packet.mark)))
+    Some((folded(flow, u64::from(packet.ssrc) | 1 << 32), header))
 }
 
 fn header(mark: &PduSetMark) -> Header {

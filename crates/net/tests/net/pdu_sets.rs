@@ -68,7 +68,15 @@ fn datagram(id: u64, port: u16, mut payload: Vec<u8>) -> Box<Packet> {
 
 /// Frames of which packets left, and of which packets were dropped, each once.
 fn run(id: Option<u8>, packets: Vec<Box<Packet>>) -> (Vec<u64>, Vec<u64>) {
-    let config = OctopusConfig { pdu_set_id: id, ..OctopusConfig::default() };
+    run_with(OctopusConfig { pdu_set_id: id, ..OctopusConfig::default() }, 1, packets)
+}
+
+/// The same of packets that leave so many milliseconds after they came.
+fn run_with(
+    config: OctopusConfig,
+    leave_ms: u64,
+    packets: Vec<Box<Packet>>,
+) -> (Vec<u64>, Vec<u64>) {
     let spec = QueueSpec::Octopus(Limit::Unlimited, config);
     let mut queue = spec.build(Rate::from_mbps(10.0), Duration::from_millis(60), Seed(1));
     let mut drops = Vec::new();
@@ -76,7 +84,7 @@ fn run(id: Option<u8>, packets: Vec<Box<Packet>>) -> (Vec<u64>, Vec<u64>) {
         queue.enqueue(Time::ZERO, packet, &mut drops);
     }
     let mut left = Vec::new();
-    while let Some(packet) = queue.dequeue(Time::from_millis(1), &mut drops).packet() {
+    while let Some(packet) = queue.dequeue(Time::from_millis(leave_ms), &mut drops).packet() {
         left.push(packet.id);
     }
     assert!(drops.iter().all(|dropped| dropped.reason == DropReason::Newer));
@@ -106,6 +114,15 @@ fn a_frame_makes_way_for_newer_ones_that_matter_more() {
     // Nothing before a key frame is needed any more.
     assert_eq!(of(&[KEY, T0, T1, KEY, T2]), [3, 4]);
     assert_eq!(of(&[UNKNOWN, T2, UNKNOWN, T1]), [0, 2, 3]);
+}
+
+#[test]
+fn nothing_is_dropped_before_it_has_waited() {
+    let pdu_set_slack = Duration::from_millis(100);
+    let config =
+        OctopusConfig { pdu_set_id: Some(DEFAULT_ID), pdu_set_slack, ..OctopusConfig::default() };
+    let of = |leave_ms: u64| run_with(config, leave_ms, frames(&[T0, T2, T1, T2, T0])).0;
+    assert_eq!((of(99), of(100)), (vec![0, 1, 2, 3, 4], vec![0, 4]));
 }
 
 #[test]

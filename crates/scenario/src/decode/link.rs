@@ -31,6 +31,8 @@ pub(crate) const CAPACITY_KEYS: [&str; 10] = [
 ];
 /// Highest identifier of an RTP header extension in the two-byte form (RFC 8285, section 4.3).
 const MAX_EXTENSION_ID: u8 = 255;
+/// Longest slack that Octopus counts, s.
+const MAX_PDU_SET_SLACK_S: f64 = 0.511;
 const PROBABILITY: Range = range(0.0, 1.0, "0.01");
 
 #[derive(Clone, Copy, PartialEq)]
@@ -350,6 +352,12 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         NONE,
         "Octopus also takes PDU Sets of RTP for messages, by the header extension of this identifier (RFC 8285).",
     );
+    let pdu_set_slack = r.time_or_none(
+        "pdu_set_slack_s",
+        range(0.0, MAX_PDU_SET_SLACK_S, "0.1"),
+        "0",
+        "Time that a PDU Set waits before Octopus drops it for a newer one.",
+    );
     let name = kind.map_or_else(|kind| kind.0.name(), Word::word);
     for (key, found, of) in [
         ("target_s", target.is_some(), TIMED),
@@ -357,6 +365,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         ("slack", slack.is_some(), &[QueueWord::Octopus]),
         ("headless", headless.is_some(), &[QueueWord::Octopus]),
         ("pdu_set_id", pdu_set_id.is_some(), &[QueueWord::Octopus]),
+        ("pdu_set_slack_s", pdu_set_slack.is_some(), &[QueueWord::Octopus]),
     ] {
         if found && !kind.is_ok_and(|kind| of.contains(&kind)) {
             let kinds: Vec<String> = of.iter().map(|of| format!("\"{}\"", of.word())).collect();
@@ -385,6 +394,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
                 slack: slack.unwrap_or(false),
                 headless: headless.unwrap_or(false),
                 pdu_set_id: pdu_set_id.map(|id| id as u8),
+                pdu_set_slack: pdu_set_slack.unwrap_or_default(),
             },
         },
         limit: match (bytes, packets, bdp) {

@@ -283,6 +283,8 @@ pub enum Discipline {
         headless: bool,
         /// Identifier of the RTP header extension by which PDU Sets are marked; `None`: it is not looked for.
         pdu_set_id: Option<u8>,
+        /// Time that a PDU Set waits before it is dropped for a newer one.
+        pdu_set_slack: Duration,
     },
     /// One that another crate brings.
     #[serde(serialize_with = "by_name")]
