@@ -16,8 +16,6 @@ use super::addresses::{listen_addresses, local_address};
 use super::{number, positive_number};
 
 const CLIP_EXPECTED: &str = "make one by: ffmpeg -i VIDEO -c:v libvpx -b:v 800k -g 60 -an FILE.ivf";
-/// Identifier of the header extension that marks PDU Sets, as `airlane_pdu_set` has it.
-const DEFAULT_PDU_SET_ID: &str = "6";
 const SOUND_EXPECTED: &str = "make one by: ffmpeg -i SOUND -c:a libopus -b:a 32k FILE.opus";
 
 #[derive(Debug, Args)]
@@ -108,12 +106,14 @@ pub(crate) struct CallServeArgs {
     /// as Plum does; off: each direction takes what its congestion control finds
     #[arg(long, value_enum, value_name = "SWITCH", default_value = "on")]
     plum: Switch,
-    /// Mark video as PDU Sets (3GPP TS 26.522), so that a cell on the way knows which frames it may
-    /// drop, by the RTP header extension of this identifier, also to browsers that do not offer it
-    #[arg(long, value_name = "ID", num_args = 0..=1, require_equals = true,
-          default_missing_value = DEFAULT_PDU_SET_ID,
+    /// Mark video as PDU Sets (3GPP TS 26.522), also for browsers that do not offer it: so a cell on
+    /// the way knows which frames it may drop
+    #[arg(long)]
+    pdu_sets: bool,
+    /// Identifier of the RTP header extension that marks PDU Sets, 1 to 14
+    #[arg(long, value_name = "ID", default_value = "6", requires = "pdu_sets",
           value_parser = clap::value_parser!(u8).range(1..=14))]
-    pdu_sets: Option<u8>,
+    pdu_set_id: u8,
     /// Offers to join that one IPv4 address or IPv6 /64 may make in a minute
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_offers: u32,
@@ -147,7 +147,7 @@ impl CallServeArgs {
                 max_offers_per_minute: self.max_offers,
                 max_bitrate_bps: u64::from(self.max_bitrate) * 1000,
                 is_coordinated: matches!(self.plum, Switch::On),
-                pdu_set_id: self.pdu_sets,
+                pdu_set_id: self.pdu_sets.then_some(self.pdu_set_id),
                 ..CallLimits::default()
             },
             ..CallServerConfig::new(all_addresses(&self.listen, "--listen")?)

@@ -260,7 +260,7 @@ pub(crate) struct RelayArgs {
     #[arg(long, value_name = "N", default_value = "250", value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
     /// Let Octopus's queue also drop frames of calls, which are marked as PDU Sets (3GPP TS 26.522)
-    /// by the RTP header extension of this identifier: that of `airlane call serve --pdu-sets`
+    /// by the RTP header extension of this identifier: the one that the conference server takes
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
     pdu_set_id: Option<u8>,
     /// Seconds that such a frame waits before it is dropped for a newer one
