@@ -264,7 +264,7 @@ pub(crate) struct RelayArgs {
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
     pdu_set_id: Option<u8>,
     /// Seconds that such a frame waits before it is dropped for a newer one
-    #[arg(long, value_name = "S", default_value = "0.1", value_parser = slack)]
+    #[arg(long, value_name = "S", default_value = "0", value_parser = slack)]
     pdu_set_slack: f64,
     /// Seed of generated traces, losses and jitter
     #[arg(long, value_name = "SEED", default_value_t = 1)]
