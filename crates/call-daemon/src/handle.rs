@@ -51,7 +51,7 @@ impl ConferenceHandle {
     ) -> Result<Self, CallError> {
         let conference = Conference::new(limits, runtime.now());
         let clock = conference.clock();
-        let answerer = Answerer::new(announced.clone())?.into();
+        let answerer = Answerer::new(announced.clone(), limits.pdu_set_id)?.into();
         let (commands, following) = mpsc::channel(MAX_COMMANDS);
         let driver = Driver::new(conference, runtime, socket, announced, following);
         runtime.spawn("call media", driver.run());

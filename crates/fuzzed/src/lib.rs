@@ -27,6 +27,7 @@ mod mptcp;
 mod normalisation;
 mod octopus;
 mod packed;
+mod pdu_set;
 mod popularity;
 mod radiotap;
 mod reports;
@@ -60,6 +61,7 @@ pub use mptcp::mptcp;
 pub use normalisation::normalisation;
 pub use octopus::octopus;
 pub use packed::packed;
+pub use pdu_set::pdu_set;
 pub use popularity::popularity;
 pub use radiotap::radiotap;
 pub use reports::reports;
@@ -115,6 +117,7 @@ pub const TARGETS: &[Target] = &[
     target!(normalisation),
     target!(octopus),
     target!(packed),
+    target!(pdu_set),
     target!(popularity),
     target!(radiotap),
     target!(reports),

@@ -112,8 +112,9 @@ impl Queue {
                 QueueSpec::Abc(limit, AbcConfig { threshold, ..AbcConfig::default() })
             }
             Discipline::Custom(queue) => QueueSpec::Custom(limit, queue),
-            Discipline::Octopus { slack, headless } => {
-                QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
+            Discipline::Octopus { slack, headless, pdu_set_id, pdu_set_slack } => {
+                let config = OctopusConfig { slack, headless, pdu_set_id, pdu_set_slack };
+                QueueSpec::Octopus(limit, config)
             }
         }
     }

@@ -111,3 +111,16 @@ test("a room with a key takes those who were invited", { skip }, async () => {
 test("pages have no faults", { skip }, () => {
   for (const { faults } of people) assert.deepEqual(faults, []);
 });
+
+test("marks for a cell that a browser did not ask for do not disturb it", { skip }, async () => {
+  for (const { page } of people) await page.close();
+  const marking = await startCallServer({ args: ["--codec", "vp9", "--max-bitrate", "800", "--pdu-sets", "--quiet"] });
+  const names = ["Dana", "Eve"];
+  const marked = [];
+  for (const name of names) marked.push(await joinRoom(browser, `${marking.url}/room`, { name }));
+  for (const { page } of marked) {
+    await until(page, "their video moves", (shown) => shown.some((of) => of.frames >= MORE_FRAMES));
+  }
+  for (const { faults } of marked) assert.deepEqual(faults, []);
+  assert.equal(await marking.stop(), 0, "the server stops gracefully");
+});

@@ -11,6 +11,8 @@ use crate::server::VideoCodec;
 /// Interval from one frame to the next, at least and at most.
 const MIN_FRAME_INTERVAL: Duration = Duration::from_millis(4);
 const MAX_FRAME_INTERVAL: Duration = Duration::from_secs(1);
+/// Temporal layers at most.
+const MAX_TEMPORAL_LAYERS: u8 = 3;
 
 /// Reason for which a file is no clip.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +26,15 @@ pub enum ClipError {
     /// A frame that other frames come before, in a file that does not begin with a key frame.
     #[error("the first frame is no key frame")]
     NoKeyFrame,
+    /// Temporal layers that the video cannot have.
+    #[error("expected 1 to {MAX_TEMPORAL_LAYERS} temporal layers, several of VP8 alone")]
+    TemporalLayers,
+    /// A key frame, by its place from 0, that is of a higher temporal layer.
+    #[error(
+        "frame {0} is a key frame; expected those of several temporal layers every {1} frames or a \
+         multiple of it, as ffmpeg -g makes them"
+    )]
+    KeyFramePlace(usize, usize),
     /// Fewer than two frames, or frame times that make no sense.
     #[error("expected two frames or more, {MIN_FRAME_INTERVAL:?} to {MAX_FRAME_INTERVAL:?} apart")]
     FrameTimes,
@@ -35,6 +46,7 @@ pub struct Clip {
     pub(super) codec: VideoCodec,
     pub(super) frame_interval: Duration,
     pub(super) frames: Vec<ClipFrame>,
+    pub(super) temporal_layers: u8,
 }
 
 /// Frame of a clip.
@@ -42,6 +54,12 @@ pub struct Clip {
 pub(super) struct ClipFrame {
     pub(super) data: Arc<[u8]>,
     pub(super) is_key_frame: bool,
+    /// Temporal layer, 0 the lowest.
+    pub(super) temporal: u8,
+    /// It depends on the lowest layer alone.
+    pub(super) is_layer_sync: bool,
+    /// No frame depends on it.
+    pub(super) is_discardable: bool,
 }
 
 impl Clip {
@@ -67,13 +85,48 @@ impl Clip {
         if !(MIN_FRAME_INTERVAL..=MAX_FRAME_INTERVAL).contains(&frame_interval) {
             return Err(ClipError::FrameTimes);
         }
-        let frame =
-            |data: &[u8]| ClipFrame { data: data.into(), is_key_frame: is_key_frame(codec, data) };
+        let frame = |data: &[u8]| ClipFrame {
+            data: data.into(),
+            is_key_frame: is_key_frame(codec, data),
+            temporal: 0,
+            is_layer_sync: false,
+            is_discardable: false,
+        };
         let frames: Vec<ClipFrame> = file.frames.iter().map(|of| frame(of.data)).collect();
         if !frames.first().is_some_and(|frame| frame.is_key_frame) {
             return Err(ClipError::NoKeyFrame);
         }
-        Ok(Self { codec, frame_interval, frames })
+        Ok(Self { codec, frame_interval, frames, temporal_layers: 1 })
+    }
+
+    /// The same video, whose frames are in so many temporal layers: 0, 1 or 0, 2, 1, 2, again and again from the first
+    /// frame on. The file does not tell. Frames of the highest layer are taken to be those that none depends on.
+    ///
+    /// # Errors
+    /// If it is not VP8, a key frame is not of the lowest layer, or there are more than three layers.
+    pub fn with_temporal_layers(mut self, layers: u8) -> Result<Self, ClipError> {
+        if layers == 1 {
+            return Ok(self);
+        }
+        if !(1..=MAX_TEMPORAL_LAYERS).contains(&layers) || self.codec != VideoCodec::Vp8 {
+            return Err(ClipError::TemporalLayers);
+        }
+        let period = 1 << (layers - 1);
+        for (place, frame) in self.frames.iter_mut().enumerate() {
+            let position = place % period;
+            if frame.is_key_frame && position != 0 {
+                return Err(ClipError::KeyFramePlace(place, period));
+            }
+            // Each halving of the distance to the next frame of the lowest layer is a layer.
+            frame.temporal = match position {
+                0 => 0,
+                _ => layers - 1 - position.trailing_zeros() as u8,
+            };
+            frame.is_layer_sync = frame.temporal == 1 || (frame.temporal == 2 && position == 1);
+            frame.is_discardable = frame.temporal == layers - 1;
+        }
+        self.temporal_layers = layers;
+        Ok(self)
     }
 
     /// Codec of the video.
@@ -127,6 +180,25 @@ mod tests {
         assert!((clip.bitrate_bps() - 100_000.0).abs() < 1.0);
         let keys: Vec<bool> = clip.frames.iter().map(|frame| frame.is_key_frame).collect();
         assert_eq!(keys, [true, false, false, true, false]);
+    }
+
+    #[test]
+    fn the_frames_of_temporal_layers_take_turns() {
+        let clip = || Clip::read(&file(&[0, 1, 1, 1, 0, 1, 1, 1])).unwrap();
+        let layers = |clip: Clip| -> Vec<u8> { clip.frames.iter().map(|f| f.temporal).collect() };
+        assert_eq!(layers(clip().with_temporal_layers(3).unwrap()), [0, 2, 1, 2, 0, 2, 1, 2]);
+        assert_eq!(layers(clip().with_temporal_layers(2).unwrap()), [0, 1, 0, 1, 0, 1, 0, 1]);
+        assert_eq!(layers(clip().with_temporal_layers(1).unwrap()), [0; 8]);
+        let three = clip().with_temporal_layers(3).unwrap();
+        let sync: Vec<bool> = three.frames.iter().map(|frame| frame.is_layer_sync).collect();
+        assert_eq!(sync[..4], [false, true, true, false]);
+        let discardable = three.frames.iter().filter(|frame| frame.is_discardable).count();
+        assert_eq!(discardable, 4);
+        for (layers, error) in [(0, ClipError::TemporalLayers), (4, ClipError::TemporalLayers)] {
+            assert_eq!(clip().with_temporal_layers(layers).unwrap_err(), error);
+        }
+        let odd = Clip::read(&file(&[0, 1, 0, 1])).unwrap();
+        assert_eq!(odd.with_temporal_layers(3).unwrap_err(), ClipError::KeyFramePlace(2, 4));
     }
 
     #[test]

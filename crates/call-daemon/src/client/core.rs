@@ -9,16 +9,18 @@ use str0m::Event;
 use str0m::bwe::{Bitrate, BweKind};
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
-use str0m::media::{Frequency, KeyframeRequestKind, MediaData, MediaKind, MediaTime, Mid, Pt, Rid};
+use str0m::media::{KeyframeRequestKind, MediaKind, Mid, Pt, Rid};
 use str0m::net::Transmit;
+use str0m::rtp::{ExtensionValues, RtpPacket, RtpWrite, SeqNo, Ssrc};
 
 use super::ClientSummary;
-use super::clip::{ClipFrame, is_key_frame};
-use super::feed::{Feed, fitting};
+use super::feed::{FIRST_SEQUENCE, Feed, fitting};
+use super::frames::{FrameBuffer, Packet};
 use super::reception::Reception;
 use super::sound::Sound;
 use crate::clock::Clock;
 use crate::conference::{FromClient, ParticipantId, Person, ToClient};
+use crate::media::extension::Mark;
 use crate::media::session::{Datagram, MEDIA_SHARE, Session};
 use crate::server::VideoCodec;
 
@@ -53,8 +55,11 @@ struct ReceivingLine {
     kind: MediaKind,
     /// Person whose it is at the moment.
     source: Option<ParticipantId>,
-    /// A frame was lost: those up to the next key frame cannot be decoded.
-    is_broken: bool,
+    /// Stream that comes on it.
+    stream: Option<Ssrc>,
+    /// Codec of a payload type; `None`: one that is not read.
+    codec: Option<(Pt, Option<VideoCodec>)>,
+    frames: FrameBuffer,
     asked: Option<Time>,
 }
 
@@ -90,6 +95,7 @@ pub(super) struct Core {
     timeout: Option<Instant>,
     notices: u64,
     sent_frames: u64,
+    marked_packets: u64,
     is_over: bool,
 }
 
@@ -103,7 +109,14 @@ impl Core {
         audio: Option<(Mid, Arc<Sound>)>,
         receiving: Vec<(Mid, MediaKind)>,
     ) -> Self {
-        let line = |kind| ReceivingLine { kind, source: None, is_broken: true, asked: None };
+        let line = |kind| ReceivingLine {
+            kind,
+            source: None,
+            stream: None,
+            codec: None,
+            frames: FrameBuffer::default(),
+            asked: None,
+        };
         Self {
             clock,
             session,
@@ -126,6 +139,7 @@ impl Core {
             timeout: Some(clock.instant(now)),
             notices: 0,
             sent_frames: 0,
+            marked_packets: 0,
             is_over: false,
         }
     }
@@ -207,7 +221,7 @@ impl Core {
                     feed.request_key_frame();
                 }
             }
-            Event::MediaData(data) => self.on_media(now, &data),
+            Event::RtpPacket(packet) => self.on_packet(now, &packet),
             _ => {}
         }
     }
@@ -263,8 +277,10 @@ impl Core {
         }
     }
 
-    fn on_media(&mut self, now: Time, data: &MediaData) {
-        let Some(line) = self.lines.get_mut(&data.mid) else { return };
+    fn on_packet(&mut self, now: Time, packet: &RtpPacket) {
+        let Some(mid) = self.line_of(packet.header.ssrc) else { return };
+        let (session, pt) = (&mut self.session, packet.header.payload_type);
+        let Some(line) = self.lines.get_mut(&mid) else { return };
         let mut nobody = (String::new(), Reception::default());
         let of_source = line.source.and_then(|source| self.receptions.get_mut(&source));
         let (_, reception) = of_source.unwrap_or(&mut nobody);
@@ -272,27 +288,51 @@ impl Core {
             reception.on_audio();
             return;
         }
-        let codec = match data.params.spec().codec {
-            Codec::Vp8 => Some(VideoCodec::Vp8),
-            Codec::Vp9 => Some(VideoCodec::Vp9),
-            _ => None,
+        self.marked_packets +=
+            u64::from(packet.header.ext_vals.user_values.get::<Mark>().is_some());
+        let codec = match line.codec.filter(|(known, _)| *known == pt) {
+            Some((_, codec)) => codec,
+            None => {
+                let codec = codec_of(session, pt);
+                line.codec = Some((pt, codec));
+                codec
+            }
         };
-        // Of other codecs a key frame is not looked for: whatever follows a gap is taken for one.
-        let is_key_frame = codec.is_none_or(|codec| is_key_frame(codec, &data.data));
-        line.is_broken = !is_key_frame && (line.is_broken || !data.contiguous);
-        if !line.is_broken {
-            reception.on_frame(now, data.data.len());
-            return;
+        line.frames.insert(&Packet {
+            sequence: *packet.seq_no,
+            timestamp: packet.header.timestamp,
+            marker: packet.header.marker,
+            codec,
+            payload: &packet.payload,
+        });
+        while let Some(frame) = line.frames.next(now) {
+            reception.on_frame(now, frame.timestamp, frame.bytes);
         }
-        if line.asked.is_none_or(|asked| now.since(asked) >= KEY_FRAME_INTERVAL) {
+        let may_ask = line.asked.is_none_or(|asked| now.since(asked) >= KEY_FRAME_INTERVAL);
+        if may_ask && line.frames.wants_key_frame(now) {
             line.asked = Some(now);
-            let mid = data.mid;
-            self.session.call(|rtc| {
+            session.call(|rtc| {
                 if let Some(stream) = rtc.direct_api().stream_rx_by_mid(mid, None) {
                     stream.request_keyframe(KeyframeRequestKind::Pli);
                 }
             });
         }
+    }
+
+    /// Line that a stream comes on.
+    fn line_of(&mut self, ssrc: Ssrc) -> Option<Mid> {
+        let known = self.lines.iter().find(|(_, line)| line.stream == Some(ssrc));
+        if let Some((mid, _)) = known {
+            return Some(*mid);
+        }
+        let mid = self.session.call(|rtc| {
+            let mut api = rtc.direct_api();
+            api.stream_rx(&ssrc).map(|stream| stream.mid())
+        })??;
+        let line = self.lines.get_mut(&mid)?;
+        line.stream = Some(ssrc);
+        line.frames = FrameBuffer::default();
+        Some(mid)
     }
 
     fn report(&mut self) {
@@ -317,15 +357,11 @@ impl Core {
             let due = if now.since(due) > MAX_LAG { now } else { due };
             let (mid, sound) = (audio.media.0, audio.media.1.clone());
             let packet = &sound.packets[self.sent_packets % sound.packets.len()];
+            let first_sequence = FIRST_SEQUENCE + self.sent_packets as u64;
             self.sent_packets += 1;
             audio.due = Some(due + packet.duration);
-            let frame = Outgoing {
-                mid,
-                rid: None,
-                codec: Codec::Opus,
-                time: (due.since(self.started), Frequency::FORTY_EIGHT_KHZ),
-            };
-            self.write(due, frame, packet.data.clone());
+            let (rid, codec, payloads) = (None, Codec::Opus, vec![packet.data.clone()]);
+            self.write(due, Outgoing { mid, rid, codec, first_sequence, payloads });
             self.drain(now, send);
         }
     }
@@ -348,42 +384,54 @@ impl Core {
                 VideoCodec::Vp9 => Codec::Vp9,
                 VideoCodec::Av1 => Codec::Av1,
             };
-            let interval = video.media.frame_interval;
-            video.due = Some(due + interval);
-            let time = (due.since(self.started), Frequency::NINETY_KHZ);
-            let mid = video.media.mid;
+            video.due = Some(due + video.media.frame_interval);
+            let (mid, rids) = (video.media.mid, &video.media.rids);
             let feeds = video.media.feeds.iter_mut().take(encodings).enumerate();
-            let frames: Vec<(Option<Rid>, ClipFrame)> = feeds
-                .map(|(place, feed)| (video.media.rids.get(place).copied(), feed.take()))
+            let frames: Vec<Outgoing> = feeds
+                .map(|(place, feed)| {
+                    let (rid, (first_sequence, payloads)) =
+                        (rids.get(place).copied(), feed.payloads());
+                    Outgoing { mid, rid, codec, first_sequence, payloads }
+                })
                 .collect();
-            for (rid, frame) in frames {
+            for frame in frames {
                 self.sent_frames += 1;
-                self.write(due, Outgoing { mid, rid, codec, time }, frame.data);
+                self.write(due, frame);
                 self.drain(now, send);
             }
         }
     }
 
-    fn write(&mut self, at: Time, frame: Outgoing, data: Arc<[u8]>) {
+    /// Hands the packets of a frame to str0m.
+    fn write(&mut self, at: Time, frame: Outgoing) {
         let instant = self.clock.instant(at);
-        let Outgoing { mid, rid, codec, time: (time, frequency) } = frame;
-        let ticks = time.as_nanos() * u128::from(frequency.get()) / 1_000_000_000;
-        let time = MediaTime::new(ticks as u64, frequency);
+        let Outgoing { mid, rid, codec, first_sequence, payloads } = frame;
+        let is_audio = codec == Codec::Opus;
+        let clock_hz: u128 = if is_audio { 48_000 } else { 90_000 };
+        let ticks = (at.since(self.started).as_nanos() * clock_hz / 1_000_000_000) as u32;
+        let extensions = || ExtensionValues {
+            audio_level: is_audio.then_some(-30),
+            voice_activity: is_audio.then_some(true),
+            ..ExtensionValues::default()
+        };
         self.session.call(|rtc| {
-            let Some(mut writer) = rtc.writer(mid) else { return };
-            let payload_type: Option<Pt> = writer
-                .payload_params()
-                .find(|params| params.spec().codec == codec)
+            let agreed = rtc.media(mid).map(|media| media.remote_pts().to_vec());
+            let agreed = agreed.unwrap_or_default();
+            let mut known = rtc.codec_config().iter();
+            let payload_type = known
+                .find(|params| params.spec().codec == codec && agreed.contains(&params.pt()))
                 .map(|params| params.pt());
             let Some(payload_type) = payload_type else { return };
-            if let Some(rid) = rid {
-                writer = writer.rid(rid);
-            }
-            if codec == Codec::Opus {
-                writer = writer.audio_level(-30, true);
-            }
-            if let Err(e) = writer.write(payload_type, instant, time, data) {
-                tracing::debug!("a frame was not sent: {e}");
+            let mut api = rtc.direct_api();
+            let Some(stream) = api.stream_tx_by_mid(mid, rid) else { return };
+            let count = payloads.len();
+            for (place, payload) in payloads.into_iter().enumerate() {
+                let sequence = SeqNo::from(first_sequence + place as u64);
+                let rtp = RtpWrite::new(payload_type, sequence, ticks, instant, payload)
+                    .marker(!is_audio && place + 1 == count)
+                    .nackable(!is_audio)
+                    .ext_vals(extensions());
+                stream.write_rtp(rtp);
             }
         });
     }
@@ -410,6 +458,7 @@ impl Core {
             sent_bps: rate(traffic.sent_bytes),
             received_bps: rate(traffic.received_bytes),
             sent_frames: self.sent_frames,
+            marked_packets: self.marked_packets,
             notices: self.notices,
             ceiling_bps: self.ceiling_bps,
             estimate_bps: self.estimate_bps,
@@ -424,5 +473,20 @@ struct Outgoing {
     mid: Mid,
     rid: Option<Rid>,
     codec: Codec,
-    time: (Duration, Frequency),
+    /// Sequence number of the first packet.
+    first_sequence: u64,
+    payloads: Vec<Arc<[u8]>>,
+}
+
+/// Codec of a payload type; `None`: one whose packets are not read.
+fn codec_of(session: &mut Session, pt: Pt) -> Option<VideoCodec> {
+    let known = session.call(|rtc| {
+        let mut all = rtc.codec_config().iter();
+        all.find(|params| params.pt() == pt).map(|params| params.spec().codec)
+    })??;
+    match known {
+        Codec::Vp8 => Some(VideoCodec::Vp8),
+        Codec::Vp9 => Some(VideoCodec::Vp9),
+        _ => None,
+    }
 }

@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use super::clip::{Clip, ClipFrame};
+use super::packetizer::Packetizer;
 
 /// Share by which the rate must exceed what another encoding takes before it is sent again.
 const HEADROOM: f64 = 1.1;
+
+/// First sequence number of a stream: its high part is known to be 0 at the receiver (RFC 3711, section 3.3.1).
+pub(super) const FIRST_SEQUENCE: u64 = 1;
 
 /// One encoding of a video, which is played again and again.
 #[derive(Clone, Debug)]
 pub(super) struct Feed {
     clip: Arc<Clip>,
+    packetizer: Packetizer,
+    /// Sequence number of the next packet.
+    next_sequence: u64,
     /// Frame that comes next.
     next: usize,
     wants_key_frame: bool,
@@ -20,7 +27,9 @@ impl Feed {
     /// Encoding that begins with the key frame at or after this share of the clip, 0 to 1.
     pub(super) fn new(clip: Arc<Clip>, offset: f64) -> Self {
         let next = (clip.frames.len() as f64 * offset.clamp(0.0, 1.0)) as usize % clip.frames.len();
-        Self { clip, next, wants_key_frame: true }
+        let packetizer = Packetizer::new(clip.codec(), clip.temporal_layers > 1);
+        let next_sequence = FIRST_SEQUENCE;
+        Self { clip, packetizer, next_sequence, next, wants_key_frame: true }
     }
 
     /// Goes on from the next key frame: a file has one only where it was encoded.
@@ -28,8 +37,17 @@ impl Feed {
         self.wants_key_frame = true;
     }
 
+    /// Takes the next frame: the payloads of its packets, and the first one's sequence number.
+    pub(super) fn payloads(&mut self) -> (u64, Vec<Arc<[u8]>>) {
+        let frame = self.take();
+        let payloads = self.packetizer.payloads(&frame);
+        let first = self.next_sequence;
+        self.next_sequence += payloads.len() as u64;
+        (first, payloads)
+    }
+
     /// Takes the next frame.
-    pub(super) fn take(&mut self) -> ClipFrame {
+    fn take(&mut self) -> ClipFrame {
         let frames = &self.clip.frames;
         if std::mem::take(&mut self.wants_key_frame) {
             // The first frame of a clip is one.
@@ -63,10 +81,16 @@ mod tests {
 
     #[test]
     fn a_key_frame_is_the_next_one_of_the_file() {
-        let frame = |n: u8| ClipFrame { data: [n].into(), is_key_frame: n.is_multiple_of(4) };
+        let frame = |n: u8| ClipFrame {
+            data: [n].into(),
+            is_key_frame: n.is_multiple_of(4),
+            temporal: 0,
+            is_layer_sync: false,
+            is_discardable: false,
+        };
         let frames = (0..8).map(frame).collect();
-        let frame_interval = Duration::from_millis(40);
-        let clip = Arc::new(Clip { codec: VideoCodec::Vp8, frame_interval, frames });
+        let (codec, frame_interval) = (VideoCodec::Vp8, Duration::from_millis(40));
+        let clip = Arc::new(Clip { codec, frame_interval, frames, temporal_layers: 1 });
         let mut feed = Feed::new(clip.clone(), 0.0);
         let take = |feed: &mut Feed| feed.take().data[0];
         assert_eq!([take(&mut feed), take(&mut feed)], [0, 1]);

@@ -4,8 +4,10 @@ mod clip;
 mod core;
 mod driver;
 mod feed;
+mod frames;
 mod joining;
 mod offer;
+mod packetizer;
 mod party;
 mod reception;
 mod signalling;
@@ -54,6 +56,8 @@ pub struct ClientSummary {
     pub received_bps: f64,
     /// Frames of video that it sent, of all encodings.
     pub sent_frames: u64,
+    /// Packets of video that were marked as part of a PDU Set, of those that it received.
+    pub marked_packets: u64,
     /// Notices of a ceiling that it was given, and the last ceiling.
     pub notices: u64,
     /// The last ceiling of what it may send; `None`: none.

@@ -54,6 +54,7 @@ impl ClientOffer {
         }
         let clock = Clock::new(now);
         let mut rtc = RtcConfig::new()
+            .set_rtp_mode(true)
             .enable_bwe(Some(INITIAL_RATE))
             .clear_codecs()
             .enable_opus(true, false)
@@ -62,6 +63,7 @@ impl ClientOffer {
             .enable_av1(true)
             .enable_h264(true)
             .set_extension(extension::DESCRIPTOR_ID, extension::dependency_descriptor())
+            .set_extension(airlane_pdu_set::DEFAULT_ID, extension::pdu_set_mark())
             .build(clock.instant(now));
         let mut api = rtc.sdp_api();
         let audio = config.audio.clone().map(|sound| {

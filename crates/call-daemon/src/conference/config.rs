@@ -21,6 +21,9 @@ pub struct CallLimits {
     pub max_bitrate_bps: u64,
     /// True if Plum coordinates uplinks and downlinks.
     pub is_coordinated: bool,
+    /// Identifier, 1 to 14, of the RTP header extension by which video is marked as PDU Sets for a cell on the way (3GPP
+    /// TS 26.522); `None`: it is not marked.
+    pub pdu_set_id: Option<u8>,
 }
 
 impl Default for CallLimits {
@@ -34,6 +37,7 @@ impl Default for CallLimits {
             max_offers_per_minute: 60,
             max_bitrate_bps: 6_000_000,
             is_coordinated: true,
+            pdu_set_id: None,
         }
     }
 }

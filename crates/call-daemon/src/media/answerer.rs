@@ -22,7 +22,7 @@ const STATS_INTERVAL: Duration = Duration::from_millis(500);
 const MAX_MESSAGE_BYTES: u32 = 16 << 10;
 const MAX_UNSENT_BYTES: usize = 256 << 10;
 /// Packets of a stream of video that are kept to be sent again.
-const RTX_PACKETS: usize = 1000;
+pub(crate) const RTX_PACKETS: usize = 1000;
 
 /// Session with a client, and the answer to its offer.
 pub(crate) struct Answered {
@@ -42,14 +42,19 @@ pub(crate) struct Answerer {
     random: SystemRandom,
     /// Addresses of the socket as clients reach it.
     announced: Vec<SocketAddr>,
+    /// Identifier of the header extension that marks PDU Sets; `None`: nothing is marked.
+    pdu_set_id: Option<u8>,
 }
 
 impl Answerer {
-    pub(crate) fn new(announced: Vec<SocketAddr>) -> Result<Self, CallError> {
+    pub(crate) fn new(
+        announced: Vec<SocketAddr>,
+        pdu_set_id: Option<u8>,
+    ) -> Result<Self, CallError> {
         let provider = Arc::new(str0m::crypto::from_feature_flags());
         let certificate = provider.dtls_provider.generate_certificate();
         let certificate = certificate.ok_or_else(|| failed("no certificate for DTLS was made"))?;
-        Ok(Self { provider, certificate, random: SystemRandom::new(), announced })
+        Ok(Self { provider, certificate, random: SystemRandom::new(), announced, pdu_set_id })
     }
 
     /// Text of so many random bytes, in hexadecimal.
@@ -65,7 +70,7 @@ impl Answerer {
 
     /// Settings of a session.
     pub(crate) fn config(&self, credentials: IceCreds) -> RtcConfig {
-        RtcConfig::new()
+        let config = RtcConfig::new()
             .set_crypto_provider(self.provider.clone())
             .set_dtls_cert(self.certificate.clone())
             .set_local_ice_credentials(credentials)
@@ -81,7 +86,12 @@ impl Answerer {
             .enable_vp9(true)
             .enable_vp8(true)
             .enable_h264(true)
-            .set_extension(extension::DESCRIPTOR_ID, extension::dependency_descriptor())
+            .set_extension(extension::DESCRIPTOR_ID, extension::dependency_descriptor());
+        match self.pdu_set_id {
+            // The offer's identifier takes the place of this one.
+            Some(_) => config.set_extension(airlane_pdu_set::DEFAULT_ID, extension::pdu_set_mark()),
+            None => config,
+        }
     }
 
     /// Answers an offer.
@@ -89,7 +99,7 @@ impl Answerer {
     /// # Errors
     /// If the offer cannot be read or taken.
     pub(crate) fn answer(&self, offer: &str, now: Instant) -> Result<Answered, Refusal> {
-        let Offer { sdp, lines } = Offer::read(offer)?;
+        let Offer { sdp, lines, adds_marks } = Offer::read(offer, self.pdu_set_id)?;
         let credentials = self.credentials().map_err(|e| Refusal::Offer(e.to_string()))?;
         let fragment = credentials.ufrag.clone();
         let mut rtc = self.config(credentials).set_ice_lite(true).build(now);
@@ -100,7 +110,15 @@ impl Answerer {
         }
         let answer = rtc.sdp_api().accept_offer(sdp).map_err(|e| Refusal::Offer(e.to_string()))?;
         let lines = lines.into_iter().filter(|line| rtc.media(line.mid).is_some()).collect();
-        Ok(Answered { rtc, sdp: answer.to_sdp_string(), fragment, lines })
+        let mut sdp = answer.to_sdp_string();
+        if adds_marks {
+            // What was not offered must not be answered.
+            sdp = sdp
+                .lines()
+                .filter(|line| !line.ends_with(airlane_pdu_set::URN))
+                .fold(String::with_capacity(sdp.len()), |kept, line| kept + line + "\r\n");
+        }
+        Ok(Answered { rtc, sdp, fragment, lines })
     }
 }
 
@@ -111,4 +129,50 @@ pub(crate) fn is_up(state: IceConnectionState) -> bool {
 
 fn failed(what: &str) -> CallError {
     airlane_base::InputError::new(what, "").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_base::Time;
+    use airlane_pdu_set::URN;
+
+    use super::*;
+    use crate::client::{ClientConfig, ClientOffer};
+    use crate::clock::Clock;
+
+    fn offer() -> String {
+        let config = ClientConfig {
+            name: "p".to_owned(),
+            video: Vec::new(),
+            audio: None,
+            max_people: 1,
+            offset: 0.0,
+        };
+        ClientOffer::new(config, Time::ZERO).unwrap().sdp().to_owned()
+    }
+
+    #[test]
+    fn marks_are_answered_to_who_offers_them_and_sent_to_all() {
+        let address = "192.0.2.1:4460".parse().unwrap();
+        let now = Clock::new(Time::ZERO).instant(Time::ZERO);
+        let offering = offer();
+        assert!(offering.contains(URN));
+        let kept = offering.lines().filter(|line| !line.contains(URN));
+        let silent: String = kept.map(|line| line.to_owned() + "\r\n").collect();
+        for (pdu_set_id, offer, is_answered) in [
+            (None, &offering, false),
+            (None, &silent, false),
+            (Some(6), &offering, true),
+            (Some(6), &silent, false),
+        ] {
+            let answerer = Answerer::new(vec![address], pdu_set_id).unwrap();
+            let answered = answerer.answer(offer, now).unwrap();
+            assert_eq!(answered.sdp.contains(URN), is_answered);
+            let video =
+                answered.lines.iter().find(|line| line.kind == str0m::media::MediaKind::Video);
+            let extensions = answered.rtc.media(video.unwrap().mid).unwrap().remote_extmap();
+            let id = extensions.id_of(extension::pdu_set_mark());
+            assert_eq!(id, pdu_set_id);
+        }
+    }
 }

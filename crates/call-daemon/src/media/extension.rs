@@ -1,6 +1,8 @@
-//! Dependency descriptor of AV1 and others as an RTP header extension: str0m hands on its bytes, `sfu` reads them.
+//! RTP header extensions that str0m hands on as they are: the dependency descriptor of AV1 and others, which `sfu` reads,
+//! and the marks of PDU Sets, which a cell reads.
 
-use str0m::rtp::{Extension, ExtensionSerializer, ExtensionValues};
+use airlane_pdu_set::{PduSetFields, PduSetMark};
+use str0m::rtp::{Extension, ExtensionMap, ExtensionSerializer, ExtensionValues};
 
 /// URI of the extension (AV1 RTP payload specification, appendix A).
 const URI: &str =
@@ -20,6 +22,53 @@ struct Serializer;
 /// The extension, for the map of a session.
 pub(crate) fn dependency_descriptor() -> Extension {
     Extension::with_serializer(URI, Serializer)
+}
+
+/// Mark of a packet's PDU Set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark(pub(crate) PduSetMark);
+
+#[derive(Debug)]
+struct MarkSerializer;
+
+/// The extension for marks of PDU Sets, for the map of a session.
+pub(crate) fn pdu_set_mark() -> Extension {
+    Extension::with_serializer(airlane_pdu_set::URN, MarkSerializer)
+}
+
+/// True if sessions take this extension where a client offers it, whatever else they take.
+pub(crate) fn is_known(uri: &str) -> bool {
+    uri == URI || ExtensionMap::standard().iter().any(|(_, known)| known.as_uri() == uri)
+}
+
+impl ExtensionSerializer for MarkSerializer {
+    fn write_to(&self, buffer: &mut [u8], values: &ExtensionValues) -> usize {
+        let Some(Mark(mark)) = values.user_values.get() else { return 0 };
+        let bytes = mark.encode();
+        match buffer.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(&bytes);
+                bytes.len()
+            }
+            None => 0,
+        }
+    }
+
+    fn parse_value(&self, bytes: &[u8], values: &mut ExtensionValues) -> bool {
+        let mark = PduSetMark::decode(bytes, PduSetFields::default());
+        if let Ok(mark) = mark {
+            values.user_values.set(Mark(mark));
+        }
+        mark.is_ok()
+    }
+
+    fn is_video(&self) -> bool {
+        true
+    }
+
+    fn is_audio(&self) -> bool {
+        false
+    }
 }
 
 impl ExtensionSerializer for Serializer {

@@ -2,22 +2,29 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use airlane_base::Time;
+use airlane_pdu_set::{PduSetImportance, PduSetMark};
+use airlane_sfu::pdu_set::{PduSetMarker, is_droppable};
 use airlane_sfu::{Forwarder, ForwarderConfig, LayerIndex};
 use str0m::Rtc;
 use str0m::format::PayloadParams;
 use str0m::media::{MediaKind, Mid, Pt};
 use str0m::rtp::{ExtensionValues, RtpWrite, SeqNo};
 
+use super::answerer::RTX_PACKETS;
 use super::continuity::{Continuity, Numbers};
-use super::extension::DescriptorBytes;
+use super::extension::{self, DescriptorBytes, Mark};
 use super::session::Session;
 use super::track::TrackPacket;
 use crate::clock::Clock;
 
 /// Bytes of a packet's RTP header with extensions, and of SRTP's tag.
 const RTP_BYTES: u64 = 30;
+/// Age of packets that are sent again, and share of the bytes that they may take.
+const RTX_AGE: Duration = Duration::from_secs(3);
+const RTX_SHARE: f32 = 0.15;
 
 /// Line on which a client receives.
 #[derive(Debug)]
@@ -32,6 +39,8 @@ pub(crate) struct Line {
     payload: Option<(PayloadParams, Option<Pt>)>,
     /// Bytes of RTP packets that were forwarded.
     pub(crate) forwarded_bytes: u64,
+    /// Marker of PDU Sets; `None`: they are not marked.
+    marker: Option<PduSetMarker>,
 }
 
 /// Packet as it leaves, but for the numbers of the line's earlier sources.
@@ -45,7 +54,8 @@ struct Outgoing<'a> {
 impl Line {
     /// The line of a media line, if the client receives on it.
     pub(crate) fn of(rtc: &Rtc, mid: Mid, kind: MediaKind) -> Option<Self> {
-        rtc.media(mid).filter(|media| media.direction().is_sending())?;
+        let media = rtc.media(mid).filter(|media| media.direction().is_sending())?;
+        let has_marks = media.remote_extmap().id_of(extension::pdu_set_mark()).is_some();
         let clock_hz = if kind == MediaKind::Audio { 48_000 } else { 90_000 };
         Some(Self {
             mid,
@@ -54,6 +64,7 @@ impl Line {
             target: Some(LayerIndex::HIGHEST),
             payload: None,
             forwarded_bytes: 0,
+            marker: has_marks.then(PduSetMarker::default),
         })
     }
 
@@ -112,17 +123,33 @@ impl Line {
             extensions.user_values.set(DescriptorBytes(bytes.into_owned()));
         }
         self.forwarded_bytes += outgoing.payload.len() as u64 + RTP_BYTES;
+        let mark = self.mark(numbers.timestamp, outgoing.marker, from);
+        if let Some(mark) = mark {
+            extensions.user_values.set(Mark(mark));
+        }
+        // What a cell drops is not sent again: it would take the room that dropping has made.
+        let is_dropped = mark.is_some_and(|mark| is_droppable(mark.importance));
         let (sequence, wallclock) = (SeqNo::from(numbers.sequence), clock.instant(now));
         let rtp = RtpWrite::new(pt, sequence, numbers.timestamp, wallclock, outgoing.payload)
             .marker(outgoing.marker)
-            .nackable(from.kind == MediaKind::Video)
+            .nackable(from.kind == MediaKind::Video && !is_dropped)
             .ext_vals(extensions);
         let mid = self.mid;
         session.call(|rtc| {
             if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
+                if mark.is_some_and(begins_key_picture) {
+                    // Nor what it drops for a key frame.
+                    stream.set_rtx_cache(RTX_PACKETS, RTX_AGE, Some(RTX_SHARE));
+                }
                 stream.write_rtp(rtp);
             }
         });
+    }
+
+    /// Mark of a packet as it goes out, where it is known what the packet is.
+    fn mark(&mut self, timestamp: u32, marker: bool, from: &TrackPacket<'_>) -> Option<PduSetMark> {
+        let (_, info) = from.layered.as_ref()?;
+        self.marker.as_mut()?.mark(timestamp, marker, info)
     }
 
     fn outgoing<'a>(&mut self, from: &'a TrackPacket<'_>) -> Option<Outgoing<'a>> {
@@ -174,4 +201,9 @@ impl Line {
         self.payload = Some((params, pt));
         pt
     }
+}
+
+/// True for the first packet of a key picture.
+fn begins_key_picture(mark: PduSetMark) -> bool {
+    mark.importance == PduSetImportance::HIGHEST && mark.pdu_sequence == 0
 }

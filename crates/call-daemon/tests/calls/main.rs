@@ -1,5 +1,6 @@
 //! Calls in virtual time: the conference as `airlane call serve` runs it, with clients as `airlane call join` runs them.
 
 mod calls;
+mod cell;
 mod faults;
 mod world;

@@ -8,7 +8,7 @@ use airlane_base::{Rate, Seed, Time};
 use airlane_call_daemon::client::{ClientConfig, ClientOffer, ClientSummary, Clip};
 use airlane_call_daemon::{CallLimits, ConferenceHandle, Refusal, Role};
 use airlane_net::link::{RateProfile, Supply};
-use airlane_net::queue::{Limit, QueueSpec};
+use airlane_net::queue::{Limit, OctopusConfig, QueueSpec};
 use airlane_net::{Access, HalfDuplexAccess, HalfDuplexWay, LinkAccess, SendJitter, Topology, Way};
 use airlane_runtime::virtual_time::World;
 use airlane_runtime::{Datagram, RuntimeExt, RuntimeHandle};
@@ -16,7 +16,11 @@ use parking_lot::Mutex;
 
 /// Frames per second of all clips, and frames from one key frame to the next.
 const FRAME_RATE: u32 = 25;
-const KEY_FRAME_DISTANCE: u32 = 50;
+const KEY_FRAME_DISTANCE: u32 = 48;
+/// Sizes of frames relative to those of the highest of three temporal layers.
+const LAYER_WEIGHTS: [u32; 4] = [9, 4, 6, 4];
+/// Packets that a cell's queue holds: as `airlane relay` has it.
+const CELL_PACKETS: usize = 250;
 /// Port of the server.
 const PORT: u16 = 4460;
 
@@ -37,30 +41,52 @@ pub fn half_duplex(steps: &[(Duration, f64)]) -> Access {
     Access::HalfDuplex(Box::new(HalfDuplexAccess::new(supply, way(), way())))
 }
 
+/// The downlink of a cell of this capacity, with Octopus's queue, which takes marks of this extension for messages, with this
+/// slack; and an uplink that is no bottleneck.
+pub fn cell(down: Way, pdu_set_id: Option<u8>, pdu_set_slack: Duration) -> Access {
+    let config = OctopusConfig { pdu_set_id, pdu_set_slack, ..OctopusConfig::default() };
+    let queue = QueueSpec::Octopus(Limit::Packets(CELL_PACKETS), config);
+    let up = Way::new(Rate::from_mbps(20.0), QueueSpec::DropTail(Limit::Packets(CELL_PACKETS)));
+    Access::Link(LinkAccess { down: Way { queue, ..down }, up })
+}
+
+/// Video of VP8 of this bitrate in three temporal layers, as far as a payload needs to be like it.
+pub fn layered_clip(kbps: u32) -> Arc<Clip> {
+    let clip = made_clip(kbps, &LAYER_WEIGHTS);
+    Arc::new(clip.with_temporal_layers(3).unwrap())
+}
+
 /// Video of VP8 of this bitrate, as far as a payload needs to be like it.
 pub fn clip(kbps: u32) -> Arc<Clip> {
+    Arc::new(made_clip(kbps, &[1]))
+}
+
+/// Video whose frames are of these sizes relative to each other, again and again.
+fn made_clip(kbps: u32, weights: &[u32]) -> Clip {
     let mut bytes = b"DKIF\0\0\x20\0VP80\x40\x01\xf0\0".to_vec();
     for word in [FRAME_RATE, 1, 0, 0] {
         bytes.extend_from_slice(&word.to_le_bytes());
     }
     // A key frame takes what six other frames do.
-    let others = kbps * 1000 / 8 / FRAME_RATE * KEY_FRAME_DISTANCE / (KEY_FRAME_DISTANCE + 5);
+    let mean = kbps * 1000 / 8 / FRAME_RATE * KEY_FRAME_DISTANCE / (KEY_FRAME_DISTANCE + 5);
+    let sum: u32 = weights.iter().sum();
     for frame in 0..4 * KEY_FRAME_DISTANCE {
         let is_key = frame % KEY_FRAME_DISTANCE == 0;
-        let length = others * if is_key { 6 } else { 1 };
+        let weight = weights[frame as usize % weights.len()] * weights.len() as u32;
+        let length = if is_key { mean * 6 } else { mean * weight / sum };
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(&u64::from(frame).to_le_bytes());
         bytes.push(u8::from(!is_key));
         bytes.resize(bytes.len() + length as usize - 1, 0x55);
     }
-    Arc::new(Clip::read(&bytes).unwrap())
+    Clip::read(&bytes).unwrap()
 }
 
 /// A client of a call.
 pub struct Member {
     pub access: Access,
-    /// Bitrates of its encodings, kbit/s, the lowest first.
-    pub encodings: Vec<u32>,
+    /// Encodings of its video, the lowest first.
+    pub video: Vec<Arc<Clip>>,
     /// Times at which it joins and at which it ends.
     pub span: (Duration, Duration),
     /// True if at the end it is gone without a word.
@@ -72,10 +98,15 @@ impl Member {
     pub fn new(encodings: &[u32], end: Duration) -> Self {
         Self {
             access: link(100.0, 100.0),
-            encodings: encodings.to_vec(),
+            video: encodings.iter().map(|kbps| clip(*kbps)).collect(),
             span: (Duration::ZERO, end),
             vanishes: false,
         }
+    }
+
+    /// The same with this video.
+    pub fn sending(self, clip: Arc<Clip>) -> Self {
+        Self { video: vec![clip], ..self }
     }
 
     pub fn on(self, access: Access) -> Self {
@@ -187,7 +218,7 @@ async fn take_part(
 ) -> Outcome {
     let config = ClientConfig {
         name: format!("p{number}"),
-        video: member.encodings.iter().map(|kbps| clip(*kbps)).collect(),
+        video: member.video.clone(),
         audio: None,
         max_people: 7,
         offset: number as f64 / 10.0,

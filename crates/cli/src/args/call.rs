@@ -114,6 +114,14 @@ pub(crate) struct CallServeArgs {
     /// as Plum does; off: each direction takes what its congestion control finds
     #[arg(long, value_enum, value_name = "SWITCH", default_value = "on")]
     plum: Switch,
+    /// Mark video as PDU Sets (3GPP TS 26.522), also for browsers that do not offer it: so a cell on
+    /// the way knows which frames it may drop
+    #[arg(long)]
+    pdu_sets: bool,
+    /// Identifier of the RTP header extension that marks PDU Sets, 1 to 14
+    #[arg(long, value_name = "ID", default_value = "6", requires = "pdu_sets",
+          value_parser = clap::value_parser!(u8).range(1..=14))]
+    pdu_set_id: u8,
     /// Offers to join that one IPv4 address or IPv6 /64 may make in a minute
     #[arg(long, value_name = "N", default_value = "60", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_offers: u32,
@@ -148,6 +156,7 @@ impl CallServeArgs {
                 max_offers_per_minute: self.max_offers,
                 max_bitrate_bps: u64::from(self.max_bitrate) * 1000,
                 is_coordinated: matches!(self.plum, Switch::On),
+                pdu_set_id: self.pdu_sets.then_some(self.pdu_set_id),
                 ..CallLimits::default()
             },
             ..CallServerConfig::new(all_addresses(&self.listen, "--listen")?)
@@ -186,6 +195,10 @@ pub(crate) struct CallJoinArgs {
     /// are sent that fit the uplink
     #[arg(long, value_name = "FILE")]
     video: Vec<PathBuf>,
+    /// Temporal layers of the video, which must be VP8: its frames are taken to be of the layers 0,
+    /// 1, or 0, 2, 1, 2, again and again, as `ffmpeg -ts-parameters` makes them
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=3))]
+    temporal_layers: u8,
     /// Audio to send, again and again: Opus in Ogg, as `ffmpeg -c:a libopus FILE.opus` makes it
     #[arg(long, value_name = "FILE")]
     audio: Option<PathBuf>,
@@ -223,7 +236,8 @@ impl CallJoinArgs {
     pub(crate) fn party(&self) -> Result<Party, InputError> {
         let clip = |path: &PathBuf| {
             let clip = Clip::read(&read(path)?);
-            clip.map(Arc::new)
+            clip.and_then(|clip| clip.with_temporal_layers(self.temporal_layers))
+                .map(Arc::new)
                 .map_err(|e| InputError::new(e.to_string(), CLIP_EXPECTED).at_file(path))
         };
         let video: Vec<Arc<Clip>> = self.video.iter().map(clip).collect::<Result<_, _>>()?;

@@ -259,6 +259,13 @@ pub(crate) struct RelayArgs {
     /// Packets that it holds at most
     #[arg(long, value_name = "N", default_value = "250", value_parser = clap::value_parser!(u32).range(1..))]
     packets: u32,
+    /// Let Octopus's queue also drop frames of calls, which are marked as PDU Sets (3GPP TS 26.522)
+    /// by the RTP header extension of this identifier: the one that the conference server takes
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
+    pdu_set_id: Option<u8>,
+    /// Seconds that such a frame waits before it is dropped for a newer one
+    #[arg(long, value_name = "S", default_value = "0", value_parser = slack)]
+    pdu_set_slack: f64,
     /// Seed of generated traces, losses and jitter
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -287,6 +294,10 @@ impl RelayArgs {
             format!("queue.kind={queue}"),
             format!("queue.limit_packets={}", self.packets),
         ];
+        if let Some(id) = self.pdu_set_id {
+            down.push(format!("queue.pdu_set_id={id}"));
+            down.push(format!("queue.pdu_set_slack_s={}", self.pdu_set_slack));
+        }
         match (&self.trace, &self.generator) {
             (None, Some(name)) => down.push(format!("generator={name}")),
             (Some(file), _) => down.extend([
@@ -313,6 +324,11 @@ impl RelayArgs {
 /// Bits per second.
 fn rate(text: &str) -> Result<f64, String> {
     number(text, 1e3, 1e11)
+}
+
+/// A time that a frame waits in a queue: as long as Octopus counts.
+fn slack(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 0.511)
 }
 
 /// A span that may be nothing.

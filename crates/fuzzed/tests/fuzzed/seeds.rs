@@ -96,6 +96,17 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
                 frames.len() == 2 && frames.iter().all(|frame| vp9::hide(frame, 1280).is_ok())
             }
         }
+        "pdu_set" => {
+            let (id, mut rest) = (data[0], &data[1..]);
+            while let Some((&[_, length], tail)) = rest.split_first_chunk() {
+                let (datagram, tail) = tail.split_at(length.into());
+                if airlane_pdu_set::marked_packet(datagram, id).is_none() {
+                    return false;
+                }
+                rest = tail;
+            }
+            rest.is_empty()
+        }
         "popularity" => Popularity::parse(data, Path::new("seed.csv")).is_ok(),
         "radiotap" => Radiotap::parse(data).is_ok(),
         "reports" => !Cmcd::of_post(&text).is_empty(),

@@ -169,10 +169,11 @@ pub(super) fn queue(queue: &Queue) -> String {
         }
         Discipline::Abc { threshold } => format!("ABC at {}, holds {limit}", ms(threshold)),
         Discipline::PriorityDrop => format!("priority dropping, holds {limit}"),
-        Discipline::Octopus { slack, headless } => {
+        Discipline::Octopus { slack, headless, pdu_set_id, .. } => {
             let slack = if slack { ", with slack" } else { "" };
             let headless = if headless { ", drops what lacks its head" } else { "" };
-            format!("Octopus{slack}{headless}, holds {limit}")
+            let sets = pdu_set_id.map_or(String::new(), |id| format!(", reads PDU Sets by {id}"));
+            format!("Octopus{slack}{headless}{sets}, holds {limit}")
         }
     }
 }

@@ -32,7 +32,12 @@ const END: Time = Time::from_millis(60_000);
 type Path = (f64, QueueSpec);
 
 const NARROW: Path = (1.0, QueueSpec::Octopus(Limit::Packets(250), OCTOPUS));
-const OCTOPUS: OctopusConfig = OctopusConfig { slack: false, headless: false };
+const OCTOPUS: OctopusConfig = OctopusConfig {
+    slack: false,
+    headless: false,
+    pdu_set_id: None,
+    pdu_set_slack: Duration::ZERO,
+};
 const WIDE: Path = (100.0, QueueSpec::DropTail(Limit::Bytes(1_000_000)));
 
 /// libvpx that takes `cost` of virtual time for each picture.

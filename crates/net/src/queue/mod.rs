@@ -6,6 +6,7 @@ mod custom;
 mod droptail;
 mod fq_codel;
 mod octopus;
+mod pdu_sets;
 mod pie;
 mod priority_drop;
 

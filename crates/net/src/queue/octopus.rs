@@ -2,10 +2,12 @@
 //! those of the crate `octopus`; here they meet packets.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use airlane_base::{DropReason, Packet, Seed, Time, folded};
 use airlane_octopus::{Header, Options, Queue as Messages, Reason};
 
+use super::pdu_sets;
 use crate::node::{Dequeued, Dropped, Queue};
 use crate::queue::Capacity;
 
@@ -16,17 +18,22 @@ pub struct OctopusConfig {
     pub slack: bool,
     /// [`Options::headless`].
     pub headless: bool,
+    /// Identifier of the RTP header extension by which PDU Sets are marked; `None`: it is not looked for.
+    pub pdu_set_id: Option<u8>,
+    /// Time that a PDU Set waits before it is dropped for a newer one, at most 511 ms.
+    pub pdu_set_slack: Duration,
 }
 
 /// Streams that a queue tells apart at once.
 const STREAMS: usize = 1_024;
 
-/// A FIFO that drops messages. Packets without a header of Octopus are dropped where they do not
-/// fit, and otherwise never.
+/// A FIFO that drops messages. Packets without a header of Octopus, or a mark of a PDU Set where that is looked for,
+/// are dropped where they do not fit, and otherwise never.
 #[derive(Debug)]
 pub struct Octopus {
     messages: Messages<Box<Packet>>,
     flows: Flows,
+    config: OctopusConfig,
 }
 
 impl Octopus {
@@ -38,9 +45,26 @@ impl Octopus {
             Capacity::Bytes(ip_bytes) => airlane_octopus::Capacity { ip_bytes, ..unlimited },
             Capacity::Unlimited => unlimited,
         };
-        let OctopusConfig { slack, headless } = config;
+        let OctopusConfig { headless, .. } = config;
+        let slack = config.slack || !config.pdu_set_slack.is_zero();
         let options = Options { streams: STREAMS, slack, headless, seed };
-        Self { messages: Messages::new(capacity, options), flows: Flows::new(seed) }
+        Self { messages: Messages::new(capacity, options), flows: Flows::new(seed), config }
+    }
+
+    /// The number of a packet's stream, and its place in a message if it has one.
+    fn message(&self, packet: &Packet) -> (u64, Option<Header>) {
+        let Some((flow, payload)) = self.flows.of(packet) else { return (0, None) };
+        if let Ok(mut header) = Header::decode(payload) {
+            if !self.config.slack {
+                header.marking.slack_ms = 0;
+            }
+            return (flow, Some(header));
+        }
+        let Some(id) = self.config.pdu_set_id else { return (flow, None) };
+        match pdu_sets::message(flow, payload, id, self.config.pdu_set_slack) {
+            Some((flow, header)) => (flow, Some(header)),
+            None => (flow, None),
+        }
     }
 
     /// The next packet, if one waits that is not dropped.
@@ -52,10 +76,7 @@ impl Octopus {
 
 impl Queue for Octopus {
     fn enqueue(&mut self, now: Time, packet: Box<Packet>, drops: &mut Vec<Dropped>) {
-        let (flow, header) = match self.flows.of(&packet) {
-            Some((flow, payload)) => (flow, Header::decode(payload).ok()),
-            None => (0, None),
-        };
+        let (flow, header) = self.message(&packet);
         let bytes = packet.ip_bytes();
         let dropped = |d| note(d, drops);
         self.messages.enqueue(now, flow, header.as_ref(), bytes, packet, dropped);

@@ -37,7 +37,7 @@ pub fn queue() -> impl Strategy<Value = QueueSpec> {
             QueueSpec::Pie(l, config)
         }),
         (limit(), any::<bool>(), any::<bool>()).prop_map(|(limit, slack, headless)| {
-            QueueSpec::Octopus(limit, OctopusConfig { slack, headless })
+            QueueSpec::Octopus(limit, OctopusConfig { slack, headless, ..OctopusConfig::default() })
         }),
         (limit(), any::<bool>(), any::<bool>()).prop_map(|(limit, ecn, flows)| {
             let (target, interval) = (Duration::from_micros(200), Duration::from_millis(2));

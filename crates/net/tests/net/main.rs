@@ -19,6 +19,7 @@ mod impairments;
 mod links;
 mod network;
 mod octopus;
+mod pdu_sets;
 mod pie;
 mod priority_drop;
 mod queue_contract;

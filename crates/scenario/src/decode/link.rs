@@ -29,6 +29,10 @@ pub(crate) const CAPACITY_KEYS: [&str; 10] = [
     "trace_fading",
     "steps",
 ];
+/// Highest identifier of an RTP header extension in the two-byte form (RFC 8285, section 4.3).
+const MAX_EXTENSION_ID: u8 = 255;
+/// Longest slack that Octopus counts, s.
+const MAX_PDU_SET_SLACK_S: f64 = 0.511;
 const PROBABILITY: Range = range(0.0, 1.0, "0.01");
 
 #[derive(Clone, Copy, PartialEq)]
@@ -342,12 +346,26 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "false",
         "Octopus drops packets of which the first of their message never came.",
     );
+    let pdu_set_id = r.count_or_none(
+        "pdu_set_id",
+        (1, u64::from(MAX_EXTENSION_ID)),
+        NONE,
+        "Octopus also takes PDU Sets of RTP for messages, by the header extension of this identifier (RFC 8285).",
+    );
+    let pdu_set_slack = r.time_or_none(
+        "pdu_set_slack_s",
+        range(0.0, MAX_PDU_SET_SLACK_S, "0.1"),
+        "0",
+        "Time that a PDU Set waits before Octopus drops it for a newer one.",
+    );
     let name = kind.map_or_else(|kind| kind.0.name(), Word::word);
     for (key, found, of) in [
         ("target_s", target.is_some(), TIMED),
         ("ecn", ecn.is_some(), MARKING),
         ("slack", slack.is_some(), &[QueueWord::Octopus]),
         ("headless", headless.is_some(), &[QueueWord::Octopus]),
+        ("pdu_set_id", pdu_set_id.is_some(), &[QueueWord::Octopus]),
+        ("pdu_set_slack_s", pdu_set_slack.is_some(), &[QueueWord::Octopus]),
     ] {
         if found && !kind.is_ok_and(|kind| of.contains(&kind)) {
             let kinds: Vec<String> = of.iter().map(|of| format!("\"{}\"", of.word())).collect();
@@ -375,6 +393,8 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
             Ok(QueueWord::Octopus) => Discipline::Octopus {
                 slack: slack.unwrap_or(false),
                 headless: headless.unwrap_or(false),
+                pdu_set_id: pdu_set_id.map(|id| id as u8),
+                pdu_set_slack: pdu_set_slack.unwrap_or_default(),
             },
         },
         limit: match (bytes, packets, bdp) {

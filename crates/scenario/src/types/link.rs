@@ -281,6 +281,12 @@ pub enum Discipline {
         slack: bool,
         /// Packets of which the first of their message never came are dropped.
         headless: bool,
+        /// Identifier of the RTP header extension by which PDU Sets are marked; `None`: it is not looked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pdu_set_id: Option<u8>,
+        /// Time that a PDU Set waits before it is dropped for a newer one.
+        #[serde(skip_serializing_if = "Duration::is_zero")]
+        pdu_set_slack: Duration,
     },
     /// One that another crate brings.
     #[serde(serialize_with = "by_name")]
