@@ -59,7 +59,7 @@ mod _airlane {
     const COMMIT: &str = airlane_sim::COMMIT;
 
     #[pymodule_init]
-    fn init(_: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::worker::keep_panics_of_runs();
         Ok(())
     }

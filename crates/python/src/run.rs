@@ -38,11 +38,7 @@ pub(crate) struct RunOptions<'py> {
 
 /// Runs a scenario under each of its schemes and seeds.
 #[pyfunction]
-pub(crate) fn run(
-    py: Python<'_>,
-    source: Source,
-    options: RunOptions<'_>,
-) -> PyResult<RunOutcome> {
+pub(crate) fn run(py: Python<'_>, source: Source, options: RunOptions<'_>) -> PyResult<RunOutcome> {
     let RunOptions { jobs, all_over_time, traces, content, tls, command, progress } = options;
     let scenario = source.scenario(py)?;
     let traces = traces.into_iter().map(Trace::given).collect();

@@ -134,9 +134,8 @@ impl SweepFolder {
         self.open()?;
         let (options, out) = (self.options.clone(), self.out.clone());
         let Some(sweep) = self.sweep.take() else { unreachable!("it is open") };
-        let outcome = Work::quiet(&options.command).run(py, |common| {
-            sweep.finish(&Common { out, ..options.common(common) }, stopped)
-        })?;
+        let outcome = Work::quiet(&options.command)
+            .run(py, |common| sweep.finish(&Common { out, ..options.common(common) }, stopped))?;
         Ok((outcome.table, outcome.line, outcome.failed))
     }
 }
@@ -172,7 +171,10 @@ impl SweepWorker {
         let results = work.run(py, |common| {
             let common = options.common(common);
             let (results, _) = worlds.run_all(of_all, "sweep", &common, |_, _| Ok(()))?;
-            results.into_iter().map(|result| result.ok_or(LabError::Stopped)).collect::<Result<Vec<_>, _>>()
+            results
+                .into_iter()
+                .map(|result| result.ok_or(LabError::Stopped))
+                .collect::<Result<Vec<_>, _>>()
         })?;
         let bytes = |(world, result): (PendingWorld, _)| {
             let text = serde_json::to_vec(&result);

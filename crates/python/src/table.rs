@@ -128,7 +128,8 @@ pub(crate) fn series(runs: &[Run], id: &str) -> Table {
         let panels = runs.iter().flat_map(move |run| {
             run.panels.iter().filter(move |panel| panel.id == id).map(move |panel| (run, panel))
         });
-        let lines = panels.flat_map(|(run, panel)| panel.series.iter().map(move |line| (run, line)));
+        let lines =
+            panels.flat_map(|(run, panel)| panel.series.iter().map(move |line| (run, line)));
         lines.flat_map(|(run, line)| (0..line.times_s.len()).map(move |at| (run, line, at)))
     };
     let case = |run: &Run| match run.case.strip_prefix("case ") {

@@ -15,7 +15,7 @@ use crate::errors;
 /// Interval at which signals are looked for and progress is reported.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the caller's thread knows of the work.
+/// Progress of the work, for the caller's thread.
 #[derive(Default)]
 struct Counters {
     units: AtomicU64,

@@ -42,7 +42,8 @@ use headline::Findings;
 pub fn sweep(registry: &Registry, request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
     let scenarios = registry.scenarios();
     let grid = Grid::from_file(scenarios, &request.scenario, &request.set, &request.grid)?;
-    let mut sweep = Sweep::open(SweepWorlds::new(grid, &request.common)?, &request.common, request.fresh)?;
+    let mut sweep =
+        Sweep::open(SweepWorlds::new(grid, &request.common)?, &request.common, request.fresh)?;
     let stopped = sweep.run_pending(&request.common)?;
     sweep.finish(&request.common, stopped)
 }
@@ -75,6 +76,10 @@ impl SweepWorlds {
         Ok(Self { grid, cells, caches: SharedCaches::default() })
     }
 
+    fn unknown(&self, number: usize) -> LabError {
+        LabError::fault(format!("no run {number} among {}", self.cells.planned()))
+    }
+
     /// Runs the world of this number, and returns its result.
     ///
     /// # Errors
@@ -85,9 +90,7 @@ impl SweepWorlds {
         common: &Common<'_>,
         ticket: &Ticket<'_>,
     ) -> Result<RunResult, LabError> {
-        let (cell, run) = self.cells.numbered(number).ok_or_else(|| {
-            LabError::fault(format!("no run {number} among {}", self.cells.planned()))
-        })?;
+        let (cell, run) = self.cells.numbered(number).ok_or_else(|| self.unknown(number))?;
         let plan = &cell.plan;
         let caches = self.caches.of(plan)?;
         let options = Options { captures: common.captures.clone(), ..Options::default() };
@@ -111,24 +114,23 @@ impl SweepWorlds {
         take: impl Fn(&PendingWorld, &RunResult) -> Result<(), LabError> + Sync,
     ) -> Result<(Vec<Option<RunResult>>, bool), LabError> {
         let take = &take;
-        let job = |pending| -> Job<'_, RunResult> {
-            let PendingWorld { number, label, units } = pending;
-            let (cell, run) = self.cells.numbered(*number).expect("it is a run of these cells");
-            let seed = cell.runs[run].0.seed;
-            let position = Some(cell.position.as_slice());
-            Job {
-                label: label.clone(),
+        let mut jobs = Vec::with_capacity(worlds.len());
+        for pending in worlds {
+            let number = pending.number;
+            let (cell, run) = self.cells.numbered(number).ok_or_else(|| self.unknown(number))?;
+            let (seed, position) = (cell.runs[run].0.seed, Some(cell.position.as_slice()));
+            jobs.push(Job {
+                label: pending.label.clone(),
                 seed,
                 command: places::command(&self.grid, position, &cell.plan, common, Some(seed)),
-                units: *units,
+                units: pending.units,
                 work: Box::new(move |ticket: &Ticket<'_>| {
-                    let result = self.run(*number, common, ticket)?;
+                    let result = self.run(number, common, ticket)?;
                     take(pending, &result)?;
                     Ok(result)
                 }),
-            }
-        };
-        let jobs = worlds.iter().map(job).collect();
+            });
+        }
         let done = pool::run(jobs, common.jobs, what, &common.stop, common.progress);
         match done.error {
             Some(error) => Err(error),
@@ -189,9 +191,8 @@ impl Sweep {
         result: RunResult,
         common: &Common<'_>,
     ) -> Result<(), LabError> {
-        let (cell, run) = self.worlds.cells.numbered(number).ok_or_else(|| {
-            LabError::fault(format!("no run {number} among {}", self.worlds.cells.planned()))
-        })?;
+        let worlds = &self.worlds;
+        let (cell, run) = worlds.cells.numbered(number).ok_or_else(|| worlds.unknown(number))?;
         let (key, id) = &cell.runs[run];
         if !self.records.contains_key(id) {
             self.journal.add(id, &cell.plan.label(*key), &result, (common.elapsed)())?;
@@ -226,9 +227,8 @@ impl Sweep {
                 Ok(())
             })?;
         let finished = pending.iter().zip(results);
-        let records: Vec<(String, RunResult)> = finished
-            .filter_map(|(world, result)| Some((id_of(world.number), result?)))
-            .collect();
+        let records: Vec<(String, RunResult)> =
+            finished.filter_map(|(world, result)| Some((id_of(world.number), result?))).collect();
         self.records.extend(records);
         Ok(stopped)
     }

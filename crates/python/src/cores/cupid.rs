@@ -32,7 +32,9 @@ impl CupidRule {
         reserved: f64,
     ) -> PyResult<f64> {
         let sound = |x: f64| x.is_finite() && x >= 0.0;
-        if ![utilisation, delta_bps, goodput_bps, left.unwrap_or(0.0), reserved].into_iter().all(sound)
+        if ![utilisation, delta_bps, goodput_bps, left.unwrap_or(0.0), reserved]
+            .into_iter()
+            .all(sound)
         {
             return Err(PyValueError::new_err("expected finite numbers, none of them negative"));
         }

@@ -77,7 +77,10 @@ impl Title {
 
 /// Rates, bits/s, at which the worst of these viewers has the best QoE, and that QoE.
 #[pyfunction]
-pub(crate) fn minerva_optimum(titles: Vec<Py<Title>>, capacity_bps: f64) -> PyResult<(Vec<f64>, f64)> {
+pub(crate) fn minerva_optimum(
+    titles: Vec<Py<Title>>,
+    capacity_bps: f64,
+) -> PyResult<(Vec<f64>, f64)> {
     if titles.is_empty() || !(capacity_bps.is_finite() && capacity_bps > 0.0) {
         let expected = "expected one or more titles, and a capacity above 0";
         return Err(PyValueError::new_err(expected));

@@ -25,13 +25,16 @@ fn header(fields: Fields) -> PyResult<Header> {
     let (stream, message, priority, drops, bitrate_kbps, slack_ms, first, last) = fields;
     let marking = Marking { priority, drops, bitrate_kbps, slack_ms };
     let header = Header { stream, message, marking, first, last };
-    header.check().map_err(|e| PyValueError::new_err(e.to_string()))?;
+    marking.check().map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(header)
 }
 
 /// The 12 bytes of a header.
 #[pyfunction]
-pub(crate) fn octopus_encode<'py>(py: Python<'py>, fields: Fields) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn octopus_encode<'py>(
+    py: Python<'py>,
+    fields: Fields,
+) -> PyResult<Bound<'py, PyBytes>> {
     let bytes = header(fields)?.encode().map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(PyBytes::new(py, &bytes))
 }
@@ -60,7 +63,8 @@ fn add(drops: &mut Drops) -> impl FnMut(Dropped<Py<PyAny>>) + '_ {
 impl OctopusQueue {
     #[new]
     fn new(packets: usize, ip_bytes: u64, streams: usize, slack: bool, headless: bool) -> Self {
-        let options = Options { streams: streams.clamp(1, 1 << 16), slack, headless, ..Options::default() };
+        let options =
+            Options { streams: streams.clamp(1, 1 << 16), slack, headless, ..Options::default() };
         Self(Queue::new(Capacity { packets, ip_bytes }, options))
     }
 

@@ -1,6 +1,6 @@
 //! Plum: the bitrates of a call.
 
-use airlane_plum::{ContentBound, OptimiserConfig, Optimality, Problem, solver_for};
+use airlane_plum::{ContentBound, Optimality, OptimiserConfig, Problem, solver_for};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -21,7 +21,7 @@ pub(super) struct PythonAbr {
     class: Py<PyAny>,
 }
 
-/// What a player knows when it asks for a segment.
+/// View of a player that asks for a segment.
 #[pyclass(frozen, get_all, module = "airlane._airlane")]
 pub(crate) struct PlayerView {
     /// Number of the segment, from 0.

@@ -40,7 +40,8 @@ impl ControllerKind for PythonControllers {
     fn build(&self, now: Time, mtu: u64, seed: Seed) -> Box<dyn Controller> {
         Python::attach(|py| {
             let object = self.class.call1(py, (mtu, seed.0));
-            let object = object.unwrap_or_else(|e| fault::end(py, (self.name, "__init__"), Some(now), e));
+            let object =
+                object.unwrap_or_else(|e| fault::end(py, (self.name, "__init__"), Some(now), e));
             let mut controller = PythonController {
                 name: self.name,
                 interval: self.interval,
@@ -201,11 +202,14 @@ impl PythonController {
         let object = self.object.bind(py);
         let window = object.call_method0("window").and_then(|window| window.extract::<f64>());
         let window = window.unwrap_or_else(|e| fault::end(py, (self.name, "window"), Some(now), e));
-        let rate = object.call_method0("pacing_rate").and_then(|rate| rate.extract::<Option<f64>>());
-        let rate = rate.unwrap_or_else(|e| fault::end(py, (self.name, "pacing_rate"), Some(now), e));
+        let rate =
+            object.call_method0("pacing_rate").and_then(|rate| rate.extract::<Option<f64>>());
+        let rate =
+            rate.unwrap_or_else(|e| fault::end(py, (self.name, "pacing_rate"), Some(now), e));
         // Not a number becomes the smallest window; a rate of zero would never send again.
         self.window = (window as u64).max(self.min_window);
-        self.pacing_rate = rate.filter(|bps| *bps > 0.0).map(|bps| Rate::from_bps_f64(bps.max(1e3)));
+        self.pacing_rate =
+            rate.filter(|bps| *bps > 0.0).map(|bps| Rate::from_bps_f64(bps.max(1e3)));
     }
 }
 
@@ -270,7 +274,8 @@ impl Controller for PythonController {
 
     fn clone_box(&self) -> Box<dyn Controller> {
         let object = Python::attach(|py| {
-            let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (&self.object,)));
+            let copied =
+                py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (&self.object,)));
             let copied = copied.map(Bound::unbind);
             copied.unwrap_or_else(|e| fault::end(py, (self.name, "__deepcopy__"), self.called, e))
         });

@@ -38,7 +38,12 @@ impl<T> Kinds<T> {
     }
 
     /// The kind of a class, which keeps the class from being freed: its address is its own.
-    fn of(&self, class: &Py<PyAny>, is_same: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &'static T {
+    fn of(
+        &self,
+        class: &Py<PyAny>,
+        is_same: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> T,
+    ) -> &'static T {
         let address = class.as_ptr() as usize;
         let mut kinds = self.0.lock();
         let known = kinds.iter().find(|(of, kind)| *of == address && is_same(kind));

@@ -34,13 +34,15 @@ impl QueueKind for PythonQueues {
     fn build(&self, capacity: Capacity, seed: Seed) -> Box<dyn Queue> {
         Python::attach(|py| {
             let object = self.class.call1(py, (seed.0,));
-            let object = object.unwrap_or_else(|e| fault::end(py, (self.name, "__init__"), None, e));
-            let drops = object.getattr(py, "_dropped").and_then(|drops| {
-                drops.extract::<Py<PyList>>(py).map_err(PyErr::from)
-            });
+            let object =
+                object.unwrap_or_else(|e| fault::end(py, (self.name, "__init__"), None, e));
+            let drops = object
+                .getattr(py, "_dropped")
+                .and_then(|drops| drops.extract::<Py<PyList>>(py).map_err(PyErr::from));
             let drops = drops.unwrap_or_else(|e| fault::end(py, (self.name, "__init__"), None, e));
             let (name, held) = (self.name, BTreeMap::new());
-            Box::new(PythonQueue { name, capacity, object, drops, held, ip_bytes: 0 }) as Box<dyn Queue>
+            Box::new(PythonQueue { name, capacity, object, drops, held, ip_bytes: 0 })
+                as Box<dyn Queue>
         })
     }
 }
