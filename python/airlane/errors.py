@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class AirlaneError(Exception):
     """Base class of the exceptions of this package."""
@@ -31,9 +33,14 @@ class InputError(AirlaneError, ValueError):
         super().__init__(message)
         self.file = file
         self.line = line
-        self.key = key
+        # The message says too that it was a change.
+        self.key = key.removeprefix("--set ") if key else None
         self.found = found
         self.expected = expected
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {name: getattr(self, name) for name in ("file", "line", "key", "found", "expected")}
+        return _again, (type(self), {"message": str(self), **values})
 
     @classmethod
     def of(cls, found: str, expected: str, key: str | None = None) -> InputError:
@@ -54,6 +61,11 @@ class Fault(AirlaneError, RuntimeError):
         super().__init__(message if run is None else f"{message}, in {run}")
         self.run = run
         self.command = command
+        self._message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {"message": self._message, "run": self.run, "command": self.command}
+        return _again, (type(self), values)
 
 
 class SchemeError(Fault):
@@ -62,3 +74,7 @@ class SchemeError(Fault):
     Its message names the class, the method, the line and the virtual time. The exception that was
     raised is its ``__cause__``.
     """
+
+
+def _again(kind: type[AirlaneError], values: dict[str, Any]) -> AirlaneError:
+    return kind(**values)

@@ -30,7 +30,8 @@ def test_what_is_wrong_is_said_as_the_command_says_it(tmp_path: Path, command: P
 
 def test_keys_in_code_are_checked_when_it_is_made() -> None:
     with pytest.raises(airlane.InputError) as found:
-        airlane.Scenario(name="x", link={"rate_bps": -1, "rtt_s": 0.02}, bulk=[{}])
+        scheme = [{"name": "cubic"}]
+        airlane.Scenario(name="x", link={"rate_bps": -1, "rtt_s": 0.02}, scheme=scheme, bulk=[{}])
     assert found.value.key == "link.rate_bps"
     with pytest.raises(airlane.InputError) as found:
         airlane.Scenario.builtin("bulk").set({"link.rtt": 0.1})
@@ -86,7 +87,7 @@ def test_content_is_arrays() -> None:
     sizes = np.outer([1e5, 4e5, 1.2e6], rng.uniform(0.8, 1.2, 60)).astype(int)
     vmaf = np.repeat([[45.0], [75.0], [94.0]], 60, axis=1)
     content = airlane.Content().add("walk", sizes, {"vmaf": vmaf}, title="A walk")
-    scenario = airlane.Scenario.builtin("four-viewers").set(duration_s=30)
+    scenario = airlane.Scenario.builtin("four-viewers").set(duration_s=30, viewer=[{}])
     result = airlane.run(scenario, seeds=[1], content=content, progress=False)
     assert "A walk" in result.report(Path(content.__fspath__()) / "r.html").read_text()
     with pytest.raises(airlane.InputError, match=r"quality.vmaf: shape \(3, 2\)"):

@@ -70,7 +70,7 @@ def test_a_controller_is_told_what_happens(short: airlane.Scenario) -> None:
     times = [ack.now_s for ack in acks]
     assert all(b - a > 0.0499 for a, b in zip(times, times[1:]) if b - a > 0.0)
     assert 80 < len(acks) < 130
-    assert all(ack.smoothed_rtt_s >= ack.min_rtt_s >= 0.04 for ack in acks)
+    assert all(0.1 > ack.rtt_s >= ack.min_rtt_s >= 0.04 for ack in acks)
     assert max(ack.delivery_rate_bps or 0 for ack in acks) == pytest.approx(8e6, rel=0.1)
     assert losses and all(loss.packets > 0 and loss.lost_bytes > 0 for loss in losses)
     assert sum(ack.acked_bytes for ack in acks) > 4e6
@@ -104,12 +104,14 @@ def test_a_bitrate_rule_chooses(short: airlane.Scenario) -> None:
             assert view.segment_s > 0 and len(view.size_bits) == len(view.quality)
             return 1
 
-    scenario = airlane.Scenario.builtin("four-viewers").set(duration_s=40, seeds=[1])
+    scenario = airlane.Scenario.builtin("four-viewers").set(duration_s=40, seeds=[1], scheme=SCHEMES)
     mine = airlane.run(scenario.set({"player.abr": Second}), progress=False)
     fixed = airlane.run(
         scenario.set({"player.abr": "fixed", "player.fixed_rung": 1}), progress=False
     )
-    assert mine.runs.column("packet_hash").equals(fixed.runs.column("packet_hash"))
+    # Requests tell the server the name of the rule: packets differ by its length.
+    assert mean(mine, "vmaf", "cubic") == pytest.approx(mean(fixed, "vmaf", "cubic"), rel=0.02)
+    assert mean(mine, "switches", "cubic") == 1
 
 
 def test_a_fault_names_line_and_virtual_time(short: airlane.Scenario) -> None:
