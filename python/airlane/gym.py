@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -113,7 +113,7 @@ class _Episode:
 class _Env(gymnasium.Env[Observation, Any]):
     """What the environments share: an episode per run."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(self, scenario: ScenarioLike) -> None:
         self._scenario = Scenario.of(scenario)
@@ -250,7 +250,8 @@ class AbrEnv(_Env):
         out[12 : 12 + rungs] = [bits / 1e6 for bits in view.size_bits[:rungs]]
         at = 12 + self._max_rungs
         out[at : at + rungs] = [quality / 100 for quality in view.quality[:rungs]]
-        return np.minimum(out, np.float32(1e4))
+        bounded: Observation = np.minimum(out, np.float32(1e4))
+        return bounded
 
 
 class CongestionEnv(_Env):
@@ -376,5 +377,5 @@ def make_vec(
     return gymnasium.vector.AsyncVectorEnv([make] * num_envs, context="forkserver")
 
 
-gymnasium.register("airlane/Abr-v0", entry_point=AbrEnv)
-gymnasium.register("airlane/Congestion-v0", entry_point=CongestionEnv)
+gymnasium.register("airlane/Abr-v0", entry_point="airlane.gym:AbrEnv")
+gymnasium.register("airlane/Congestion-v0", entry_point="airlane.gym:CongestionEnv")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 gymnasium = pytest.importorskip("gymnasium")
-from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.utils.env_checker import check_env
 
-import airlane.gym  # noqa: E402
+import airlane.gym
 
 
 @pytest.mark.parametrize("name", ["airlane/Abr-v0", "airlane/Congestion-v0"])
@@ -51,7 +51,7 @@ def test_a_rate_is_followed() -> None:
 
 def test_several_step_at_once() -> None:
     envs = airlane.gym.make_vec("congestion", 2)
-    views, _ = envs.reset(seed=[1, 2])
+    views, _ = envs.reset(seed=1)
     assert views.shape == (2, 6)
     views, rewards, *_ = envs.step(np.zeros((2, 1), np.float32))
     assert views.shape == (2, 6) and rewards.shape == (2,)
