@@ -30,6 +30,7 @@ ABR_SCENARIO = {
     "duration_s": 240,
     "link": {
         "generator": "lte",
+        "trace_mean_bps": 2e6,
         "rtt_s": 0.06,
         "queue": {"kind": "droptail", "limit_bdp": 4},
     },
