@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build dist container octopus demo test browsers bench against doc deny fmt clean
+.PHONY: help setup check-tools build dist wheel container octopus demo test browsers bench against doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -20,6 +20,9 @@ build: check-tools ## Build the release binary
 
 dist: check-tools ## What to install elsewhere: an archive and a .deb in out/dist
 	scripts/dist
+
+wheel: check-tools ## The wheel of the Python package in out/wheel (WHEEL="--profile wheel": without link-time optimisation)
+	scripts/wheel $(WHEEL)
 
 container: ## The image airlane, by docker or podman (says so where there is neither)
 	scripts/container

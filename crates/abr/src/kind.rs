@@ -25,6 +25,31 @@ pub enum AbrKind {
     Bola(Bola),
     /// `buffer-based`.
     BufferBased(BufferBased),
+    /// One that another crate brings.
+    Custom(CustomAbr),
+}
+
+/// Algorithm that another crate brings; equal to another if their names are.
+#[derive(Clone, Copy, Debug)]
+pub struct CustomAbr {
+    /// Its name, none of [`AbrKind::NAMES`].
+    pub name: &'static str,
+    /// The algorithm.
+    pub abr: &'static dyn Abr,
+}
+
+impl PartialEq for CustomAbr {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for CustomAbr {}
+
+impl serde::Serialize for CustomAbr {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(self.name)
+    }
 }
 
 impl Default for AbrKind {
@@ -48,6 +73,7 @@ impl Abr for AbrKind {
             Self::Mpc(a) => a.choose(setting, state),
             Self::Bola(a) => a.choose(setting, state),
             Self::BufferBased(a) => a.choose(setting, state),
+            Self::Custom(a) => a.abr.choose(setting, state),
         }
     }
 }
@@ -61,6 +87,7 @@ impl fmt::Display for AbrKind {
             Self::Mpc(_) => f.write_str("mpc"),
             Self::Bola(_) => f.write_str("bola"),
             Self::BufferBased(_) => f.write_str("buffer-based"),
+            Self::Custom(a) => f.write_str(a.name),
         }
     }
 }

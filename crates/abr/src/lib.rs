@@ -20,7 +20,7 @@ pub mod title_model;
 pub use algorithm::{Abr, Fixed, RateBased, next_rung};
 pub use bola::Bola;
 pub use buffer_based::BufferBased;
-pub use kind::AbrKind;
+pub use kind::{AbrKind, CustomAbr};
 pub use mpc::Mpc;
 pub use player::{PlayedChunk, PlayerModel, PlayerPhase};
 pub use state::{HISTORY, History, PlayerState, WINDOW};

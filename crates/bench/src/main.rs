@@ -14,6 +14,7 @@ mod ns3;
 mod output;
 mod process;
 mod scene;
+mod script;
 mod title;
 
 use std::path::PathBuf;

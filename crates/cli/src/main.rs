@@ -13,6 +13,7 @@ mod terminal;
 mod verbs;
 
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use airlane_base::printable_lines;
@@ -38,7 +39,8 @@ fn main() -> ExitCode {
         print_fault(&panic_text(info), None);
     }));
     let cli = args::Cli::parse();
-    match std::panic::catch_unwind(|| verbs::dispatch(cli, clock)) {
+    // Nothing that the verb had is used after a panic.
+    match catch_unwind(AssertUnwindSafe(|| verbs::dispatch(cli, clock))) {
         Ok(Ok(code)) => ExitCode::from(code),
         Ok(Err(error)) => {
             print_error(&error);

@@ -35,7 +35,7 @@ pub fn demo(registry: &Registry, request: &DemoRequest<'_>) -> Result<Outcome, L
         let traces = if has_one { common.traces.clone() } else { Vec::new() };
         let content = common.content.clone().filter(|_| workload.demo_takes_content());
         let told = told(scenario, &Common { traces, content, ..common.clone() })?;
-        stories.push(told.story);
+        stories.push(told.report);
         (planned, stopped) = (planned + told.planned, told.stopped);
         if stopped {
             break;

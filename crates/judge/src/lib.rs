@@ -22,8 +22,9 @@ pub mod sweep;
 
 pub use demo::demo;
 pub use diff::diff;
+pub use journal::set_program;
 pub use leave::leave;
 pub use registry::{Demo, Measured, Registry, Workload};
 pub use reproduce::reproduce;
-pub use run::{report, run};
-pub use sweep::sweep;
+pub use run::{OverTimeOf, ScenarioReport, report, run, run_to_report};
+pub use sweep::{PendingWorld, Sweep, SweepWorlds, sweep};

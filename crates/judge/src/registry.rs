@@ -1,5 +1,6 @@
 //! The workloads that commands know.
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -86,6 +87,12 @@ impl Registry {
     #[must_use]
     pub fn with_queue(self, kind: &'static dyn QueueKind) -> Self {
         Self { scenarios: self.scenarios.with_queue(kind), ..self }
+    }
+
+    /// The same with a word that a key of a workload may have, as [`airlane_scenario::Registry::with_word`].
+    #[must_use]
+    pub fn with_word(self, key: &'static str, word: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { scenarios: self.scenarios.with_word(key, word), ..self }
     }
 
     /// The workloads.

@@ -37,33 +37,72 @@ pub fn run(registry: &Registry, request: &RunRequest<'_>) -> Result<Outcome, Lab
 /// Runs a scenario that has been read.
 pub fn run_scenario(scenario: Scenario, common: &Common<'_>) -> Result<Outcome, LabError> {
     let told = told(scenario, common)?;
-    leave_told(told.story, (told.planned, told.stopped), common)
+    leave_told(told.report, (told.planned, told.stopped), common)
 }
 
 /// Report on a scenario that has been run, with the number of its runs.
-pub struct Told {
-    pub story: RunReport,
+#[derive(Debug)]
+pub struct ScenarioReport {
+    /// Figures, page and table.
+    pub report: RunReport,
     /// Number of runs that were planned.
     pub planned: usize,
     /// True if a stop kept some from finishing.
     pub stopped: bool,
 }
 
+/// Runs of which the course over time is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OverTimeOf {
+    /// Those that the page draws: the first seed of the first cases.
+    #[default]
+    Drawn,
+    /// All. The page draws all of them too.
+    All,
+}
+
 /// Runs a scenario.
-pub fn told(scenario: Scenario, common: &Common<'_>) -> Result<Told, LabError> {
-    let plan = Plan::new(scenario, common)?;
+pub fn told(scenario: Scenario, common: &Common<'_>) -> Result<ScenarioReport, LabError> {
+    let prepare = || OutFolder::prepare(&common.out).map(drop);
+    told_of(Plan::new(scenario, common)?, common, OverTimeOf::Drawn, prepare)
+}
+
+/// Runs a scenario and returns its report. Nothing is written but the captures that `common` asks for: the folder
+/// of `common` is not used.
+///
+/// # Errors
+/// As [`run`], without those of the folder.
+pub fn run_to_report(
+    scenario: Scenario,
+    common: &Common<'_>,
+    over_time: OverTimeOf,
+) -> Result<ScenarioReport, LabError> {
+    told_of(Plan::new(scenario, common)?, common, over_time, || Ok(()))
+}
+
+/// Does the runs of a plan, after `prepare`.
+fn told_of(
+    plan: Plan,
+    common: &Common<'_>,
+    over_time: OverTimeOf,
+    prepare: impl FnOnce() -> Result<(), InputError>,
+) -> Result<ScenarioReport, LabError> {
     let caches = Caches::of_plan(&plan)?;
     common.captures.prepare()?;
-    OutFolder::prepare(&common.out)?;
+    prepare()?;
     let options = Options { captures: common.captures.clone(), ..Options::default() };
     let done = execute(&plan, common, |key, ticket| {
         let output = world::run(&plan, &caches, key, &options, ticket)?;
-        Ok(ReportedRun::of(&plan, &output))
+        let mut run = ReportedRun::of(&plan, &output);
+        if over_time == OverTimeOf::All && run.series.is_none() {
+            run.series = Some(reporting::over_time(&plan, &output));
+        }
+        Ok(run)
     })?;
     let (planned, stopped) = (done.planned, done.stopped);
-    let told = done.results.into_iter().map(|(_, told)| told).collect();
-    let story = reporting::tell(&plan, &caches, common, told, (planned, stopped));
-    Ok(Told { story, planned, stopped })
+    let runs = done.results.into_iter().map(|(_, run)| run).collect();
+    let report = reporting::tell(&plan, &caches, common, runs, (planned, stopped));
+    Ok(ScenarioReport { report, planned, stopped })
 }
 
 /// Leaves a report in the folder of `common`.

@@ -1,5 +1,6 @@
 //! What scenarios may name: workloads, controllers, queues.
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ struct Entries {
     workloads: Vec<Arc<dyn WorkloadKeys>>,
     controllers: Vec<&'static dyn ControllerKind>,
     queues: Vec<&'static dyn QueueKind>,
+    /// Words that keys of workloads may have besides their own, by key.
+    words: Vec<(&'static str, Arc<dyn Any + Send + Sync>)>,
 }
 
 impl Registry {
@@ -41,6 +44,19 @@ impl Registry {
     pub fn with_queue(mut self, kind: &'static dyn QueueKind) -> Self {
         Arc::make_mut(&mut self.0).queues.push(kind);
         self
+    }
+
+    /// The same with a word that a key of a workload may have. The workload knows its type.
+    #[must_use]
+    pub fn with_word(mut self, key: &'static str, word: Arc<dyn Any + Send + Sync>) -> Self {
+        Arc::make_mut(&mut self.0).words.push((key, word));
+        self
+    }
+
+    /// Words of this type that other crates bring for a key.
+    pub fn words<T: Any>(&self, key: &str) -> impl Iterator<Item = &T> {
+        let of_key = self.0.words.iter().filter(move |(known, _)| *known == key);
+        of_key.filter_map(|(_, word)| word.downcast_ref())
     }
 
     /// The workloads.

@@ -15,6 +15,7 @@ mod octopus;
 mod peers;
 mod players;
 mod plum;
+mod python;
 pub(crate) mod registry;
 mod relay;
 pub(crate) mod scale;
@@ -70,6 +71,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "plum",
         about: "Plum's optimiser: time, and utility beside SciPy's SLSQP",
         measure: plum::measure,
+    },
+    Bar {
+        name: "python",
+        about: "the Python package: runs, a controller, environments, Ray on two cores",
+        measure: python::measure,
     },
     Bar {
         name: "octopus",

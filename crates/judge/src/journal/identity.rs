@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use airlane_base::Fnv64;
@@ -56,6 +57,15 @@ impl Write for HashWriter {
     }
 }
 
+/// File of what computes worlds, if that is not the program of this process.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the file that computes worlds, where that is a library in the program of somebody else, as an extension
+/// module of an interpreter. To be called once, before the first command with a journal.
+pub fn set_program(file: PathBuf) {
+    PROGRAM.get_or_init(|| file);
+}
+
 /// A hash of the program that runs: during development the commit stays the same and
 /// what it computes does not. Zero where the program cannot read itself.
 fn build() -> u64 {
@@ -64,7 +74,10 @@ fn build() -> u64 {
 }
 
 fn program_hash() -> std::io::Result<u64> {
-    let mut file = std::fs::File::open(std::env::current_exe()?)?;
+    let mut file = match PROGRAM.get() {
+        Some(file) => std::fs::File::open(file)?,
+        None => std::fs::File::open(std::env::current_exe()?)?,
+    };
     let mut hash = Fnv64::new();
     let mut block = vec![0_u8; 1 << 20];
     loop {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::leave::RunCounts;
 use crate::reporting::words;
-pub use identity::{Identities, world_of};
+pub use identity::{Identities, set_program, world_of};
 
 /// The command that keeps a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

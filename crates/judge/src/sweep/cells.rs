@@ -71,17 +71,32 @@ impl Cells {
         runs.filter(|(_, id)| records.contains_key(id)).count()
     }
 
+    /// The run of this number: its cell, and its place in it.
+    pub(super) fn numbered(&self, number: usize) -> Option<(&Cell, usize)> {
+        let mut left = number;
+        for cell in &self.list {
+            if left < cell.runs.len() {
+                return Some((cell, left));
+            }
+            left -= cell.runs.len();
+        }
+        None
+    }
+
     /// The runs whose worlds are not among `records`, each world once: first the first pair of
     /// every cell, then the second, so that a sweep that is stopped has something of all cells.
     pub(super) fn pending(&self, records: &BTreeMap<String, RunResult>) -> Vec<Pending<'_>> {
         let mut all = Vec::new();
+        let mut first = 0;
         for cell in &self.list {
             let schemes = cell.plan.scenario.schemes.len().max(1);
             for (place, (key, id)) in cell.runs.iter().enumerate() {
                 if !records.contains_key(id) {
-                    all.push((place / schemes, Pending { cell, key: *key, id }));
+                    let number = first + place;
+                    all.push((place / schemes, Pending { cell, key: *key, id, number }));
                 }
             }
+            first += cell.runs.len();
         }
         all.sort_by_key(|(round, _)| *round);
         let mut seen = BTreeSet::new();
@@ -95,6 +110,8 @@ pub(super) struct Pending<'a> {
     pub(super) cell: &'a Cell,
     pub(super) key: RunKey,
     pub(super) id: &'a str,
+    /// Its number among all runs.
+    pub(super) number: usize,
 }
 
 /// An option that takes the place of a key in every cell leaves nothing to an axis of that key.

@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The registry that the scenario is read with.
-    pub(super) fn registry(&self) -> &'a Registry {
+    pub fn registry(&self) -> &'a Registry {
         self.notes.registry()
     }
 

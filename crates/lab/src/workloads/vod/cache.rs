@@ -389,6 +389,7 @@ pub(crate) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
         Abr::Buffer => AbrKind::BufferBased(BufferBased::default()),
         Abr::Rate => AbrKind::RateBased(RateBased::default()),
         Abr::Fixed(rung) => AbrKind::Fixed(Fixed(rung)),
+        Abr::Custom(custom) => AbrKind::Custom(custom),
     }
 }
 

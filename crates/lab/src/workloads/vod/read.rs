@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use airlane_abr::CustomAbr;
 use airlane_media::Metric;
 use airlane_quality::Smoothness;
 
@@ -96,14 +97,23 @@ pub(super) fn of_scheme(r: &mut Reader<'_>, control: &ControllerConfig) -> Optio
 }
 
 fn abr(r: &mut Reader<'_>, default: Option<AbrKind>, default_text: &str) -> Option<Abr> {
-    let kind = r.word_or_none("abr", default_text, "What chooses the rungs.");
+    let own = AbrKind::WORDS.iter().map(|(word, kind)| (*word, Ok(*kind)));
+    let brought = r.registry().words::<CustomAbr>("abr").map(|abr| (abr.name, Err(*abr)));
+    let choices: Vec<_> = own.chain(brought).collect();
+    let choice = r.choice_or_none("abr", &choices, default_text, "What chooses the rungs.");
     let rung = r.count_or_none(
         "fixed_rung",
         (0, 63),
         "required for \"fixed\"",
         "The rung of \"fixed\", from 0.",
     );
-    let kind = kind.or(default);
+    if let Some(Err(custom)) = choice {
+        if rung.is_some() {
+            r.fail("fixed_rung", "found without abr = \"fixed\"", "expected them together");
+        }
+        return Some(Abr::Custom(custom));
+    }
+    let kind = choice.and_then(Result::ok).or(default);
     match kind {
         Some(AbrKind::Fixed) if rung.is_none() => {
             r.fail("fixed_rung", "missing", "expected the number of a rung, such as 0");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use airlane_abr::CustomAbr;
 use airlane_media::Metric;
 use airlane_quality::Smoothness;
 use serde::Serialize;
@@ -68,6 +69,8 @@ pub enum Abr {
     Rate,
     /// Always the same rung, from 0.
     Fixed(usize),
+    /// One that another crate brings.
+    Custom(CustomAbr),
 }
 
 /// A viewer.

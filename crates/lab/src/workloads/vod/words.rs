@@ -131,6 +131,7 @@ fn player(player: &Player) -> String {
         Abr::Buffer => "buffer-based".to_owned(),
         Abr::Rate => "rate-based".to_owned(),
         Abr::Fixed(rung) => format!("rung {rung} always"),
+        Abr::Custom(custom) => custom.name.to_owned(),
     };
     format!("{abr}, at most {} in the buffer", seconds(player.buffer_cap))
 }
