@@ -32,7 +32,7 @@ pub(crate) enum CallVerb {
     Serve(CallServeArgs),
     /// Take part in a call without a browser: send files, and tell what was received
     Join(CallJoinArgs),
-    /// Invite to rooms of a server with --room-key: sign their links
+    /// Invite to rooms of a server that has a key for them: sign their links
     Invite(CallInviteArgs),
 }
 
