@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use airlane_base::{DropReason, Packet, Rate, Seed, Time};
-use airlane_net::{Limit, OctopusConfig, Queue, QueueSpec};
+use airlane_net::{Limit, OctopusConfig, QueueSpec};
 use airlane_pdu_set::{DEFAULT_ID, PduSetImportance, PduSetMark};
 
 use crate::common::packet;

@@ -30,7 +30,8 @@ fn frames_are_numbered_and_their_packets_within() {
     }
     // VP8 tells in the first packet alone that a frame is a key frame: the others are as important.
     let importances: Vec<u8> = marks[..6].iter().map(|mark| mark.importance.number()).collect();
-    assert_eq!(importances, [1, 1, 1, 2, 2, 2]);
+    // The second frame is of the highest of three layers, without the bit N.
+    assert_eq!(importances, [1, 1, 1, 8, 8, 8]);
 }
 
 #[test]
