@@ -1,5 +1,7 @@
 //! Octopus on calls of WebRTC: PDU Sets of RTP are its messages.
 
+#![expect(clippy::vec_box, reason = "queues take packets boxed")]
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
