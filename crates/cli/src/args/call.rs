@@ -166,7 +166,7 @@ impl CallServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CallInviteArgs {
-    /// Names of rooms, or their links such as https://calls.example.org:4460/my-room
+    /// Names of rooms, or links that end in one, such as <https://calls.example.org:4460/my-room>
     #[arg(value_name = "ROOM", required = true, value_parser = invited_room)]
     pub(crate) rooms: Vec<InvitedRoom>,
     /// File of the key that `airlane call serve --room-key` has
