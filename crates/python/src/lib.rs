@@ -2,7 +2,7 @@
 //!
 //! Everything that people call stands in the folder `python` of the repository; this crate is below it. Worlds run on
 //! threads of their own without the interpreter's lock; the thread that called waits, passes signals on and reports
-//! progress ([`worker`]). Tables leave through the Arrow C stream interface without a copy ([`table`]).
+//! progress (`worker`). Tables leave through the Arrow C stream interface without a copy (`table`).
 
 mod command;
 mod cores;
