@@ -44,8 +44,8 @@ def run(
     try:
         slots = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
         files, told = _packed(options)
-        # Each node has them once.
-        shared = ray.put((scenario, told, files))
+        # Each node has them once. A scenario of a file goes as its text.
+        shared = ray.put((scenario.as_text(), told, files))
         key = os.urandom(8).hex()
         # A task that Ray starts again after its worker was lost gives the same bits.
         task = ray.remote(num_cpus=1, max_retries=MAX_RETRIES, retry_exceptions=False)(_work)

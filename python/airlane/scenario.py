@@ -158,6 +158,10 @@ class Scenario:
         known = None if Path(self._where).exists() else _airlane.text_of(self._where)
         return known if known is not None else Path(self._where).read_text("utf-8")
 
+    def as_text(self) -> Scenario:
+        """Return the scenario with its text in it, for where its file is not."""
+        return self._of(self.toml, self._where, self._set, self._classes)
+
     @property
     def changes(self) -> tuple[str, ...]:
         """Changes of :meth:`set`, each as ``key=value``."""

@@ -90,6 +90,9 @@ def test_a_cluster_gives_the_same_bits(
     assert len(cluster.nodes()) == 2
     trace = airlane.Trace([0, 1, 2, 3], [3e6, 9e6, 5e6, 7e6])
     grid = {"link.rtt_s": [0.02, 0.08]}
+    short.save(tmp_path / "short.toml")
+    short = airlane.Scenario.from_file(tmp_path / "short.toml")
+    assert short.as_text() != short and short.as_text().toml == short.toml
     here = airlane.sweep(short, grid=grid, trace=trace, progress=False)
     there = airlane.sweep(short, grid=grid, trace=trace, on="auto", out=tmp_path, progress=False)
     assert there.rows.equals(here.rows)

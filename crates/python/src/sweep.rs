@@ -45,7 +45,7 @@ impl SweepOptions {
 }
 
 impl Options {
-    /// What commands have in common, of this sweep.
+    /// Common options of commands, with those of this sweep.
     fn common<'a>(&self, common: Common<'a>) -> Common<'a> {
         let Self { traces, content, cipher, command: _ } = self.clone();
         Common { traces, content, cipher, ..common }

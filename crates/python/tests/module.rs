@@ -1,6 +1,6 @@
 //! The extension module that was built, in an interpreter.
 
-use std::path::PathBuf;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::process::Command;
 
 /// Imports the module from its file, alone, and prints the names of the scenarios that it has.
@@ -15,12 +15,8 @@ print(module.VERSION, *module.embedded())
 #[test]
 fn an_interpreter_imports_it_by_itself() {
     let program = std::env::current_exe().expect("a path");
-    let built: PathBuf = program.ancestors().nth(2).expect("the folder of the build").to_owned();
-    let module = built.join(format!(
-        "{}airlane_python{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    ));
+    let name = format!("{DLL_PREFIX}airlane_python{DLL_SUFFIX}");
+    let module = program.with_file_name(name);
     let output =
         Command::new("python3").args(["-c", SCRIPT]).arg(&module).output().expect("python3 runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
