@@ -63,8 +63,7 @@ def run(
         ['experiment', 'case', 'scheme', 'seed', 'metric', 'unit', 'value']
     """
     whole = with_changes(scenario, set, seeds)
-    given = trace if isinstance(trace, Mapping) else {None: trace} if trace is not None else {}
-    traces = [(access, *place_of(one)) for access, one in given.items()]
+    traces = places_of(trace)
     folder = os.fspath(content) if content is not None else None
     start = time.perf_counter()
     with shown(progress) as report:
@@ -108,6 +107,14 @@ def command_of(
         words += ["--trace", f"{access}={place}" if access else place]
     words += ["--content", content] if content else []
     return [*words, "--tls"] if tls else words
+
+
+def places_of(
+    trace: TraceLike | Mapping[str, TraceLike] | None,
+) -> list[tuple[str | None, str, str | None]]:
+    """Return access, path and column of each trace; the access is None where the scenario has one."""
+    given = trace if isinstance(trace, Mapping) else {None: trace} if trace is not None else {}
+    return [(access, *place_of(one)) for access, one in given.items()]
 
 
 def place_of(trace: TraceLike) -> tuple[str, str | None]:

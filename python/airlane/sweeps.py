@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from . import _airlane, _toml
 from .content import Content
-from .laboratory import TraceLike, command_of, place_of, with_changes
+from .laboratory import TraceLike, command_of, places_of, with_changes
 from .progress import Progress, shown
 from .result import framed
 from .scenario import ScenarioLike
@@ -118,8 +118,7 @@ def sweep(
         f"{key}={','.join(_toml.value(value, key) for value in values)}"
         for key, values in grid.items()
     ]
-    given = trace if isinstance(trace, Mapping) else {None: trace} if trace is not None else {}
-    traces = [(access, *place_of(one)) for access, one in given.items()]
+    traces = places_of(trace)
     folder = os.fspath(content) if content is not None else None
     command = command_of(whole, "sweep", traces, folder, tls)
     command += [word for axis in axes for word in ("--grid", axis)]

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { airlane, joinRoom, launchWithCamera, shownFrames, startCallServer } from "./calls.mjs";
-import { writeCamera } from "./camera.mjs";
+import { FRAME_RATE, writeCamera } from "./camera.mjs";
 import { whyNoBrowser } from "./chromium.mjs";
 
 const { values } = parseArgs({ options: {
@@ -27,7 +27,6 @@ const DELAY_S = 0.02, QUEUE_S = 0.3;
 const START_MS = 60_000;
 /** Share of the camera's frames that must be shown without a bottleneck: with less, the processor is one. */
 const MIN_SHOWN = 0.8;
-const FRAME_RATE = 25;
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 

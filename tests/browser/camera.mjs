@@ -1,7 +1,9 @@
 // A camera's pictures for a browser: a texture that moves, so that encoders need the bitrate that they are given.
 import { closeSync, openSync, writeSync } from "node:fs";
 
-const WIDTH = 640, HEIGHT = 360, FRAME_RATE = 25, SECONDS = 8;
+/** Frames of the camera per second. */
+export const FRAME_RATE = 25;
+const WIDTH = 640, HEIGHT = 360, SECONDS = 8;
 /** Size of the texture, and of its finest squares, pixels. */
 const TEXTURE = 1024, FINEST = 4;
 

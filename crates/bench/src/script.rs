@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde::Deserialize;
 
-use crate::bar::{Figure, Problem, Rule};
+use crate::bar::{Figure, Problem, Rule, Setting};
 
 /// Output of a script.
 #[derive(Debug, Deserialize)]
@@ -24,6 +24,18 @@ struct Printed {
     unit: String,
     rule: Rule,
     note: String,
+}
+
+/// Finds out whether a script is in the project's folder.
+///
+/// # Errors
+/// [`Problem::Skipped`] if it is not.
+pub(crate) fn find(setting: &Setting, script: &str) -> Result<(), Problem> {
+    if setting.root.join(script).exists() {
+        return Ok(());
+    }
+    let why = format!("{script} is not here: run the bench in the project's folder");
+    Err(Problem::Skipped(why))
 }
 
 /// Figures of a script that has ended; the last says what is left out. Their units are among `units`.

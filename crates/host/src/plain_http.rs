@@ -123,6 +123,19 @@ pub fn answer(media_type: &'static str, body: impl Into<Bytes>) -> Answer {
     response
 }
 
+/// Content security policy of an operator's page: it loads from its own origin, and no page frames it.
+const OWN_ORIGIN: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+                          connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                          frame-ancestors 'none'";
+
+/// A page for an operator, which loads scripts, styles and figures from its own origin.
+pub fn page(html: &'static str) -> Answer {
+    let mut response = answer("text/html; charset=utf-8", html);
+    let policy = HeaderValue::from_static(OWN_ORIGIN);
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
 /// A refusal, with what was expected.
 pub fn refusal(status: StatusCode, expected: &'static str) -> Answer {
     let mut response = answer(TEXT, expected);

@@ -89,7 +89,7 @@ impl Registry {
         Self { scenarios: self.scenarios.with_queue(kind), ..self }
     }
 
-    /// The same with a word that a key of a workload may have, as [`airlane_scenario::Registry::with_word`].
+    /// The registry with a word that a key of a workload may have, as [`airlane_scenario::Registry::with_word`].
     #[must_use]
     pub fn with_word(self, key: &'static str, word: Arc<dyn Any + Send + Sync>) -> Self {
         Self { scenarios: self.scenarios.with_word(key, word), ..self }

@@ -1,4 +1,4 @@
-//! What came of runs.
+//! Results of runs.
 
 use airlane_judge::reporting::RunReport;
 use airlane_report::model::Run;

@@ -16,7 +16,7 @@ use crate::worker::Work;
 pub(crate) struct Trace(Option<String>, PathBuf, Option<String>);
 
 impl Trace {
-    /// The same as the laboratory takes it.
+    /// Trace as the laboratory takes it.
     pub(crate) fn given(self) -> GivenTrace {
         let Self(access, path, column) = self;
         GivenTrace { access, path, column }

@@ -27,7 +27,7 @@ pub(crate) struct SweepOptions {
     command: Vec<String>,
 }
 
-/// The same as the laboratory takes it.
+/// Options of a sweep as the laboratory takes them.
 #[derive(Clone)]
 struct Options {
     traces: Vec<GivenTrace>,

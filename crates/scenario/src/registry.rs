@@ -46,7 +46,7 @@ impl Registry {
         self
     }
 
-    /// The same with a word that a key of a workload may have. The workload knows its type.
+    /// The registry with a word that a key of a workload may have. The workload knows its type.
     #[must_use]
     pub fn with_word(mut self, key: &'static str, word: Arc<dyn Any + Send + Sync>) -> Self {
         Arc::make_mut(&mut self.0).words.push((key, word));

@@ -14,10 +14,7 @@ const SCRIPT: &str = "scripts/bench/python-package";
 const UNITS: [&str; 2] = ["x", "us"];
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
-    if !setting.root.join(SCRIPT).exists() {
-        let why = format!("{SCRIPT} is not here: run the bench in the project's folder");
-        return Err(Problem::Skipped(why));
-    }
+    script::find(setting, SCRIPT)?;
     let mut command = Command::new(setting.root.join(SCRIPT));
     command.arg(airlane()?).current_dir(&setting.root);
     if setting.quick {

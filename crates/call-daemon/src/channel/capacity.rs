@@ -19,7 +19,6 @@ const BOTTLENECK_TIMEOUT: Duration = Duration::from_secs(30);
 const SUSTAINED_QUEUE: Duration = Duration::from_secs(2);
 /// Share by which the capacity grows per second while a direction is held for nothing.
 const GROWTH_PER_S: f64 = 0.08;
-
 /// Time in which a new client's controllers find out what the channel carries.
 const WARM_UP_TIME: Duration = Duration::from_secs(15);
 

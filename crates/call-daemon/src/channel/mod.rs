@@ -130,14 +130,12 @@ impl Channel {
         while self.counted.get(1).is_some_and(|of| now.since(of.at) >= window) {
             self.counted.pop_front();
         }
-        let sum =
-            self.up_estimate.zip(self.down_estimate).map(|(up, down)| up.as_f64() + down.as_f64());
         let sample = Sample {
             delivered_bytes: traffic.received_bytes as f64 + self.delivered_bytes,
             queueing: self.queueing.take(),
             is_held: self.control.state() != State::Natural,
             is_thinned,
-            max_bps: sum.unwrap_or(0.0),
+            max_bps: self.estimates_sum().map_or(0.0, Rate::as_f64),
         };
         self.capacity.sample(now, sample);
     }
@@ -166,9 +164,7 @@ impl Channel {
 
     /// Measurement, as the coordinator gets it. A channel that is no bottleneck is taken to carry `ample`.
     pub(crate) fn measurement(&self, ample: Rate) -> ClientChannel {
-        let estimates = self.up_estimate.zip(self.down_estimate);
-        let sum = estimates.map(|(up, down)| up.bps().saturating_add(down.bps()));
-        let unknown = sum.map(|sum| Rate::from_bps(sum).max(ample));
+        let unknown = self.estimates_sum().map(|sum| sum.max(ample));
         ClientChannel {
             capacity: self.capacity().or(unknown),
             up: self.up_estimate,
@@ -180,6 +176,12 @@ impl Channel {
     /// Estimates of the controllers of both directions, up and down.
     pub(crate) fn estimates(&self) -> (Option<Rate>, Option<Rate>) {
         (self.up_estimate, self.down_estimate)
+    }
+
+    /// Sum of both estimates; `None` unless both are known.
+    fn estimates_sum(&self) -> Option<Rate> {
+        let (up, down) = self.up_estimate.zip(self.down_estimate)?;
+        Some(Rate::from_bps(up.bps().saturating_add(down.bps())))
     }
 
     /// Follows a decision of the coordinator.

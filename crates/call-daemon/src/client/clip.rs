@@ -99,8 +99,8 @@ impl Clip {
         Ok(Self { codec, frame_interval, frames, temporal_layers: 1 })
     }
 
-    /// The same video, whose frames are in so many temporal layers: 0, 1 or 0, 2, 1, 2, again and again from the first
-    /// frame on. The file does not tell. Frames of the highest layer are taken to be those that none depends on.
+    /// Video in so many temporal layers, whose frames are of the layers 0, 1 or 0, 2, 1, 2, again and again from the
+    /// first frame on. The file does not tell. Frames of the highest layer are taken to be those that none depends on.
     ///
     /// # Errors
     /// If it is not VP8, a key frame is not of the lowest layer, or there are more than three layers.

@@ -43,9 +43,9 @@ pub struct ParticipantStatus {
     pub down_estimate_bps: Option<f64>,
     /// Share of the packets to it that were lost of late.
     pub down_loss: f64,
-    /// Bytes that came from it, and that went to it, with the headers of IP and UDP.
+    /// Bytes that came from it, with the headers of IP and UDP.
     pub received_bytes: u64,
-    /// The same of what went to it.
+    /// Bytes that went to it, with these headers.
     pub sent_bytes: u64,
     /// Quality of its connection, and what is held.
     #[serde(flatten)]

@@ -41,17 +41,17 @@ pub(crate) fn is_known(uri: &str) -> bool {
     uri == URI || ExtensionMap::standard().iter().any(|(_, known)| known.as_uri() == uri)
 }
 
+/// Writes the value of an extension; the number of its bytes, 0 where it has no room.
+fn write(bytes: &[u8], buffer: &mut [u8]) -> usize {
+    let Some(place) = buffer.get_mut(..bytes.len()) else { return 0 };
+    place.copy_from_slice(bytes);
+    bytes.len()
+}
+
 impl ExtensionSerializer for MarkSerializer {
     fn write_to(&self, buffer: &mut [u8], values: &ExtensionValues) -> usize {
         let Some(Mark(mark)) = values.user_values.get() else { return 0 };
-        let bytes = mark.encode();
-        match buffer.get_mut(..bytes.len()) {
-            Some(place) => {
-                place.copy_from_slice(&bytes);
-                bytes.len()
-            }
-            None => 0,
-        }
+        write(&mark.encode(), buffer)
     }
 
     fn parse_value(&self, bytes: &[u8], values: &mut ExtensionValues) -> bool {
@@ -74,13 +74,7 @@ impl ExtensionSerializer for MarkSerializer {
 impl ExtensionSerializer for Serializer {
     fn write_to(&self, buffer: &mut [u8], values: &ExtensionValues) -> usize {
         let Some(DescriptorBytes(bytes)) = values.user_values.get() else { return 0 };
-        match buffer.get_mut(..bytes.len()) {
-            Some(place) => {
-                place.copy_from_slice(bytes);
-                bytes.len()
-            }
-            None => 0,
-        }
+        write(bytes, buffer)
     }
 
     fn parse_value(&self, bytes: &[u8], values: &mut ExtensionValues) -> bool {

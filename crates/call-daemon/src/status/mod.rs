@@ -5,9 +5,9 @@ mod metrics;
 use std::net::IpAddr;
 
 use airlane_host::net_scope::is_local_network;
-use airlane_host::plain_http::{Answer, Answers, answer, refusal};
+use airlane_host::plain_http::{Answer, Answers, answer, page, refusal};
 use airlane_host::prometheus;
-use http::{HeaderValue, Request, StatusCode, header};
+use http::{Request, StatusCode};
 use hyper::body::Incoming;
 
 use crate::handle::ConferenceHandle;
@@ -21,11 +21,6 @@ const STYLE: &str = include_str!("../../../../web/call/status.css");
 const SCRIPT_TYPE: &str = "text/javascript; charset=utf-8";
 const STYLE_TYPE: &str = "text/css; charset=utf-8";
 
-/// Content security policy of the page: it loads from its own origin, and no page frames it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
-
 /// Answers to the operator.
 pub(crate) struct StatusAnswers(pub(crate) ConferenceHandle);
 
@@ -36,12 +31,7 @@ impl Answers for StatusAnswers {
 
     async fn answer(&self, request: &Request<Incoming>) -> Answer {
         match request.uri().path() {
-            "/" => {
-                let mut page = answer("text/html; charset=utf-8", PAGE);
-                let policy = HeaderValue::from_static(POLICY);
-                page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-                page
-            }
+            "/" => page(PAGE),
             "/assets/status.js" => answer(SCRIPT_TYPE, SCRIPT),
             "/assets/history.js" => answer(SCRIPT_TYPE, HISTORY),
             "/assets/ui.js" => answer(SCRIPT_TYPE, UI),

@@ -104,7 +104,7 @@ impl Member {
         }
     }
 
-    /// The same with this video.
+    /// The member, sending this video.
     pub fn sending(self, clip: Arc<Clip>) -> Self {
         Self { video: vec![clip], ..self }
     }

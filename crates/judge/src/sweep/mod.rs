@@ -70,7 +70,7 @@ impl SweepWorlds {
     /// Reads and checks every cell of `grid`.
     ///
     /// # Errors
-    /// What is wrong with the input.
+    /// If the input is invalid.
     pub fn new(grid: Grid, common: &Common<'_>) -> Result<Self, LabError> {
         let cells = Cells::new(&grid, common)?;
         Ok(Self { grid, cells, caches: SharedCaches::default() })

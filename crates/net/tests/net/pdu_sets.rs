@@ -73,7 +73,7 @@ fn run(id: Option<u8>, packets: Vec<Box<Packet>>) -> (Vec<u64>, Vec<u64>) {
     run_with(OctopusConfig { pdu_set_id: id, ..OctopusConfig::default() }, 1, packets)
 }
 
-/// The same of packets that leave so many milliseconds after they came.
+/// Result as of [`run`] for packets that leave so many milliseconds after they came.
 fn run_with(
     config: OctopusConfig,
     leave_ms: u64,

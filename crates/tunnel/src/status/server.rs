@@ -4,23 +4,18 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use airlane_runtime::RuntimeHandle;
-use http::{HeaderValue, Request, StatusCode, header};
+use http::{Request, StatusCode};
 use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 use super::{TunnelStatus, metrics};
 use airlane_host::net_scope::is_local_network;
-use airlane_host::plain_http::{self, Answer, Answers, answer, refusal};
+use airlane_host::plain_http::{self, Answer, Answers, answer, page, refusal};
 use airlane_host::prometheus;
 
 const PAGE: &str = include_str!("../../../../web/tunnel/index.html");
 const SCRIPT: &str = include_str!("../../../../web/tunnel/tunnel.js");
 const STYLE: &str = include_str!("../../../../web/shared/base.css");
-
-/// Content security policy of the page: it loads from its own origin, and no page frames it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
 
 /// Callback that gives the status to show.
 pub(crate) type Figures = Arc<dyn Fn() -> TunnelStatus + Send + Sync>;
@@ -40,12 +35,7 @@ impl Answers for Status {
     async fn answer(&self, request: &Request<Incoming>) -> Answer {
         let figures = || (self.0)();
         match request.uri().path() {
-            "/" => {
-                let mut page = answer("text/html; charset=utf-8", PAGE);
-                let policy = HeaderValue::from_static(POLICY);
-                page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-                page
-            }
+            "/" => page(PAGE),
             "/assets/tunnel.js" => answer("text/javascript; charset=utf-8", SCRIPT),
             "/assets/base.css" => answer("text/css; charset=utf-8", STYLE),
             // Numbers and text are JSON.

@@ -17,18 +17,15 @@ const SCRIPT: &str = "scripts/bench/tunnel";
 const UNITS: [&str; 4] = ["Mbit/s", "Gbit/s", "ms", "s/GB"];
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
-    if !setting.root.join(SCRIPT).exists() {
-        let why = format!("{SCRIPT} is not here: run the bench in the project's folder");
-        return Err(Problem::Skipped(why));
-    }
-    let mut script = Command::new("python3");
+    script::find(setting, SCRIPT)?;
+    let mut command = Command::new("python3");
     // noq's multipath is in this program.
     let own = std::env::current_exe().map_err(|e| Problem::Broke(format!("where am I? {e}")))?;
-    script.arg(SCRIPT).arg("--airlane").arg(airlane()?).arg("--noq").arg(own);
-    script.current_dir(&setting.root);
+    command.arg(SCRIPT).arg("--airlane").arg(airlane()?).arg("--noq").arg(own);
+    command.current_dir(&setting.root);
     if setting.quick {
-        script.arg("--quick");
+        command.arg("--quick");
     }
-    let done = script.output().map_err(|e| Problem::Skipped(format!("python3: {e}")))?;
+    let done = command.output().map_err(|e| Problem::Skipped(format!("python3: {e}")))?;
     script::figures(SCRIPT, &done, &UNITS)
 }
