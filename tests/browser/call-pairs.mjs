@@ -3,12 +3,11 @@
 // what was received, shown and frozen, and what the links carried. Ends with 3 where the processor is the bottleneck.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { airlane, joinRoom, launchWithCamera, shownFrames, startCallServer } from "./calls.mjs";
+import { airlane, freePort, joinRoom, launchWithCamera, shownFrames, startCallServer } from "./calls.mjs";
 import { FRAME_RATE, writeCamera } from "./camera.mjs";
 import { whyNoBrowser } from "./chromium.mjs";
 
@@ -61,14 +60,6 @@ const received = (page) => page.evaluate(async () => {
     }
   }
   return sums;
-});
-
-/** A free port for UDP and TCP, as far as one can know. */
-const freePort = () => new Promise((resolve, reject) => {
-  const listener = createServer().once("error", reject).listen(0, "127.0.0.1", () => {
-    const { port } = listener.address();
-    listener.close(() => resolve(port));
-  });
 });
 
 /** A half-duplex link to `target`; `carried` has it carried in each second, Mbit/s. */

@@ -1,6 +1,7 @@
 // A conference server, and pages of one Chromium that take part in its calls.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -14,6 +15,14 @@ const CALL_FLAGS = [
 
 /** How long the server may take until it serves, ms. */
 const START_MS = 60_000;
+
+/** A free port for UDP and TCP, as far as one can know. */
+export const freePort = () => new Promise((resolve, reject) => {
+  const listener = createServer().once("error", reject).listen(0, "127.0.0.1", () => {
+    const { port } = listener.address();
+    listener.close(() => resolve(port));
+  });
+});
 
 /** Path of the program under test. */
 export const airlane = () =>

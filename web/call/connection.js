@@ -1,5 +1,6 @@
 // Connection of a page with the conference server: one offer, one data channel, no renegotiation.
 
+import { getJson } from "./ui.js";
 import { encodingsOf, inOrder, underCeiling, videoBps, withDiscontinuousOpus } from "./encodings.js";
 
 /** Interval of reports to the server, ms. */
@@ -12,6 +13,9 @@ const NOTICE_TIMEOUT_MS = 3000;
 /** Bitrate of a camera's video and of a screen's at most, bit/s. */
 export const CAMERA_BPS = 800_000;
 export const SCREEN_BPS = 2_500_000;
+
+/** Where the settings of a room are. */
+export const settingsOf = (room, token) => `/${room}/settings${token ? `?token=${encodeURIComponent(token)}` : ""}`;
 
 /** Codecs of video that this browser can send in layers, of those named. */
 async function layeredCodec(names, maxBps) {
@@ -84,7 +88,10 @@ export class CallConnection extends EventTarget {
   }
 
   async #connect() {
-    const pc = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+    // Credentials of a TURN server expire: who joins again gets new ones.
+    if (this.settings.ice_servers.length > 0) this.settings = await getJson(settingsOf(this.room, this.token));
+    if (this.isOver) return;
+    const pc = new RTCPeerConnection({ bundlePolicy: "max-bundle", iceServers: this.settings.ice_servers });
     this.pc = pc;
     const maxBps = Math.min(CAMERA_BPS, this.settings.max_bitrate_bps);
     this.codec ??= await layeredCodec(this.settings.codecs, maxBps) ?? "";

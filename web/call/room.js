@@ -1,6 +1,6 @@
 // The page of a room: the lobby, the call, the tools.
 
-import { CallConnection } from "./connection.js";
+import { CallConnection, settingsOf } from "./connection.js";
 import { Tiles } from "./tiles.js";
 import { alertOf, byId, getJson } from "./ui.js";
 
@@ -91,7 +91,7 @@ async function join() {
   /** @type {HTMLButtonElement} */ (byId("join")).disabled = true;
   let settings;
   try {
-    settings = await getJson(`/${room}/settings`);
+    settings = await getJson(settingsOf(room, token));
   } catch (error) {
     alertOf(byId("alert"), error.message);
     /** @type {HTMLButtonElement} */ (byId("join")).disabled = false;

@@ -14,6 +14,7 @@ mod media;
 mod names;
 mod server;
 mod status;
+mod turn;
 
 pub use airlane_certificate::CertificateFiles;
 pub use conference::{
@@ -25,3 +26,4 @@ pub use handle::{ConferenceHandle, Joined};
 pub use invitation::invitation;
 pub use names::{InvalidRoomName, RoomName};
 pub use server::{CallServer, CallServerConfig, Ready, VideoCodec};
+pub use turn::{InvalidTurnUri, TurnConfig, TurnUri};

@@ -23,6 +23,7 @@ use crate::http::connections::{Connections, Security};
 use crate::http::offer_limiter::OfferLimiter;
 use crate::http::signalling::{PageSettings, Signalling};
 use crate::status::StatusAnswers;
+use crate::turn::{Turn, TurnConfig};
 
 /// Connections over TCP, in all and of one address.
 const MAX_CONNECTIONS: usize = 1024;
@@ -72,6 +73,8 @@ pub struct CallServerConfig {
     pub data_folder: Option<PathBuf>,
     /// File of the key that signs invitations; `None`: whoever knows a room's name may join.
     pub room_key: Option<PathBuf>,
+    /// TURN server that clients may use.
+    pub turn: Option<TurnConfig>,
     /// Codec that pages are asked to prefer.
     pub codec: VideoCodec,
     /// Limits on what clients make it hold and do.
@@ -89,6 +92,7 @@ impl CallServerConfig {
             certificate: None,
             data_folder: dirs::data(),
             room_key: None,
+            turn: None,
             codec: VideoCodec::default(),
             limits: CallLimits::default(),
         }
@@ -171,6 +175,7 @@ impl CallServer {
                 max_bitrate_bps: config.limits.max_bitrate_bps,
             },
             room_key: config.room_key.as_deref().map(HmacKey::read).transpose()?,
+            turn: config.turn.as_ref().map(Turn::read).transpose()?,
         });
         let (stopping, stops) = watch::channel(false);
         let connections = Connections {

@@ -1,11 +1,11 @@
 // A call of three pages in one Chromium, through `airlane call serve`.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { airlane, joinRoom, launchWithCamera, shownFrames, startCallServer } from "../calls.mjs";
+import { airlane, freePort, joinRoom, launchWithCamera, shownFrames, startCallServer } from "../calls.mjs";
 import { whyNoBrowser } from "../chromium.mjs";
 
 const skip = whyNoBrowser() ?? (process.env.AIRLANE_URL ? "the server under test is another one" : false);
@@ -104,6 +104,39 @@ test("a room with a key takes those who were invited", { skip }, async () => {
     for (const guest of guests) await guest.context().close();
   } finally {
     await closed.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const noTurn = skip || (spawnSync("turnserver", ["--version"]).error ? "no turnserver on the PATH: Debian's coturn" : false);
+
+test("who cannot send to the server joins through a TURN server", { skip: noTurn }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "airlane-turn-"));
+  const secret = join(folder, "secret");
+  writeFileSync(secret, "s3cret\n", { mode: 0o600 });
+  const port = await freePort();
+  const turn = spawn("turnserver", ["-n", "--no-tls", "--no-dtls", "--no-cli", "--listening-ip=127.0.0.1", `--listening-port=${port}`,
+    "--relay-ip=127.0.0.1", "--allow-loopback-peers", "--use-auth-secret", "--static-auth-secret=s3cret", "--realm=test",
+    `--pidfile=${join(folder, "pid")}`, "--log-file=stdout"], { cwd: folder, stdio: "ignore" });
+  const relayed = await startCallServer({ args: ["--codec", "vp8", "--turn", `turn:127.0.0.1:${port}?transport=tcp`, "--turn-secret", secret, "--quiet"] });
+  /** Lets a page send through relays alone. */
+  const relayAlone = () => {
+    const Original = RTCPeerConnection;
+    window.RTCPeerConnection = class extends Original {
+      constructor(config) {
+        super({ ...config, iceTransportPolicy: "relay" });
+      }
+    };
+  };
+  try {
+    const { page } = await joinRoom(browser, `${relayed.url}/room`, { name: "Far", prepare: [relayAlone] });
+    const { page: near } = await joinRoom(browser, `${relayed.url}/room`, { name: "Near" });
+    await until(page, "the near one is shown", (shown) => shown.some((of) => of.frames > 0));
+    await until(near, "the far one is shown", (shown) => shown.some((of) => of.name === "Far" && of.frames > 0));
+    for (const of of [page, near]) await of.context().close();
+  } finally {
+    await relayed.stop();
+    turn.kill();
     rmSync(folder, { recursive: true, force: true });
   }
 });

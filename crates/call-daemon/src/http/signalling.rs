@@ -23,6 +23,7 @@ use crate::handle::{ConferenceHandle, Joined};
 use crate::invitation::is_invited;
 use crate::media::offer::MAX_OFFER_BYTES;
 use crate::names::RoomName;
+use crate::turn::{IceServer, Turn};
 
 const SDP: &str = "application/sdp";
 const JSON: &str = "application/json";
@@ -40,6 +41,14 @@ pub(crate) struct PageSettings {
     pub(crate) codecs: Vec<String>,
     /// Bitrate of video that a participant sends at most, bit/s.
     pub(crate) max_bitrate_bps: u64,
+}
+
+/// Settings as one page gets them.
+#[derive(Serialize)]
+struct OwnSettings<'a> {
+    #[serde(flatten)]
+    of_all: &'a PageSettings,
+    ice_servers: Vec<IceServer>,
 }
 
 /// Offer of the page.
@@ -65,6 +74,7 @@ pub(crate) struct Signalling {
     pub(crate) settings: PageSettings,
     /// Key that signs invitations; `None`: whoever knows a room's name may join.
     pub(crate) room_key: Option<HmacKey>,
+    pub(crate) turn: Option<Turn>,
 }
 
 impl Signalling {
@@ -90,10 +100,7 @@ impl Signalling {
             Route::Entrance => Ok(pages::entrance()),
             Route::Page => Ok(pages::room()),
             Route::Asset(name) => Ok(pages::asset(&name).unwrap_or_else(not_found)),
-            Route::Settings(_) => {
-                let text = serde_json::to_vec(&self.settings).unwrap_or_default();
-                Ok(pages::answer(JSON, text))
-            }
+            Route::Settings(room) => Ok(self.settings(&room, &request)),
             Route::Join(room, role) => self.join(peer, room, role, request).await,
             Route::Leave(resource) => self.leave(resource).await,
             Route::Options(methods) => Ok(options(methods)),
@@ -117,12 +124,8 @@ impl Signalling {
         if !self.limiter.lock().admits(self.runtime.now(), peer) {
             return Err(Refusal::TooManyOffers);
         }
-        if let Some(key) = &self.room_key {
-            let token = bearer(request.headers()).map(str::to_owned);
-            let token = token.or_else(|| query(request.uri().query(), "token"));
-            if !token.is_some_and(|token| is_invited(key, &room, &token, date::now_s())) {
-                return Err(Refusal::NotInvited);
-            }
+        if !self.admits(&room, &request) {
+            return Err(Refusal::NotInvited);
         }
         let media_type = if role == Role::Member { JSON } else { SDP };
         if !is_of_type(request.headers(), media_type) {
@@ -155,7 +158,30 @@ impl Signalling {
         if let Ok(location) = HeaderValue::try_from(session) {
             answer.headers_mut().insert(header::LOCATION, location);
         }
+        for server in self.turn.iter().filter(|_| role != Role::Member) {
+            for link in server.ice_server(date::now_s()).links() {
+                answer
+                    .headers_mut()
+                    .extend(HeaderValue::try_from(link).map(|link| (header::LINK, link)));
+            }
+        }
         Ok(open(answer))
+    }
+
+    /// True if whoever asks may join the room.
+    fn admits(&self, room: &RoomName, request: &Request<Incoming>) -> bool {
+        let Some(key) = &self.room_key else { return true };
+        let token = bearer(request.headers()).map(str::to_owned);
+        let token = token.or_else(|| query(request.uri().query(), "token"));
+        token.is_some_and(|token| is_invited(key, room, &token, date::now_s()))
+    }
+
+    /// Settings of the page; with credentials of the TURN server for whoever may join.
+    fn settings(&self, room: &RoomName, request: &Request<Incoming>) -> Answer {
+        let turn = self.turn.as_ref().filter(|_| self.admits(room, request));
+        let ice_servers = turn.map(|turn| turn.ice_server(date::now_s())).into_iter().collect();
+        let settings = OwnSettings { of_all: &self.settings, ice_servers };
+        pages::answer(JSON, serde_json::to_vec(&settings).unwrap_or_default())
     }
 
     async fn leave(&self, resource: String) -> Result<Answer, Refusal> {
@@ -238,7 +264,8 @@ fn options(methods: &'static str) -> Answer {
 fn open(mut answer: Answer) -> Answer {
     let fields = answer.headers_mut();
     fields.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    fields.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("location"));
+    fields
+        .insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("link, location"));
     answer
 }
 

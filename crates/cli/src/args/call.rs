@@ -10,7 +10,8 @@ use airlane_call_daemon::client::{
     CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, Sound, SoundError,
 };
 use airlane_call_daemon::{
-    CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, RoomName, VideoCodec,
+    CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, InvalidTurnUri, RoomName,
+    TurnConfig, TurnUri, VideoCodec,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -95,6 +96,14 @@ pub(crate) struct CallServeArgs {
     /// in a file that its owner alone may read (openssl rand 32)
     #[arg(long, value_name = "FILE")]
     room_key: Option<PathBuf>,
+    /// TURN server for clients that cannot send UDP here, such as turn:turn.example.org:3478: they get
+    /// credentials that are good for 12 hours; may be repeated
+    #[arg(long, value_name = "URI", requires = "turn_secret", value_parser = turn_uri)]
+    turn: Vec<TurnUri>,
+    /// File of the secret that the TURN server shares with this one (coturn's static-auth-secret),
+    /// readable by its owner alone
+    #[arg(long, value_name = "FILE", requires = "turn")]
+    turn_secret: Option<PathBuf>,
     /// Codec of video that browsers are asked to send; one that cannot sends the next one it has
     #[arg(long, value_enum, value_name = "CODEC", default_value = "av1")]
     codec: CodecName,
@@ -148,6 +157,10 @@ impl CallServeArgs {
             announce: self.announce.clone(),
             certificate,
             room_key: self.room_key.clone(),
+            turn: self
+                .turn_secret
+                .clone()
+                .map(|secret| TurnConfig { uris: self.turn.clone(), secret }),
             codec: self.codec.codec(),
             limits: CallLimits {
                 max_participants: self.max_participants as usize,
@@ -270,6 +283,10 @@ impl CallJoinArgs {
 
 fn read(path: &PathBuf) -> Result<Vec<u8>, InputError> {
     std::fs::read(path).map_err(|e| InputError::io(path, "read it", &e))
+}
+
+fn turn_uri(text: &str) -> Result<TurnUri, String> {
+    text.parse().map_err(|e: InvalidTurnUri| e.to_string())
 }
 
 fn invited_room(text: &str) -> Result<InvitedRoom, String> {
