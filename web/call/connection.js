@@ -1,7 +1,7 @@
 // Connection of a page with the conference server: one offer, one data channel, no renegotiation.
 
 import { getJson } from "./ui.js";
-import { encodingsOf, inOrder, underCeiling, videoBps, withDiscontinuousOpus } from "./encodings.js";
+import { encodingsOf, inOrder, underCeiling, upTo, videoBps, withDiscontinuousOpus } from "./encodings.js";
 
 /** Interval of reports to the server, ms. */
 const REPORT_MS = 250;
@@ -49,6 +49,8 @@ export class CallConnection extends EventTarget {
     this.tracksState = { audio: false, video: false, screen: false };
     this.id = null;
     this.ceiling = { epoch: null, bps: null };
+    this.maxEncoding = Infinity;
+    this.applying = Promise.resolve();
     this.attempts = 0;
     this.isOver = false;
     this.limits = [];
@@ -160,6 +162,7 @@ export class CallConnection extends EventTarget {
     this.pc = null;
     pc?.close();
     this.ceiling = { epoch: null, bps: null };
+    this.maxEncoding = Infinity;
   }
 
   #send(message) {
@@ -171,6 +174,10 @@ export class CallConnection extends EventTarget {
       case "welcome": this.id = message.id; break;
       case "ping": this.#send({ type: "pong", sequence: message.sequence }); break;
       case "notice": this.#follow(message); break;
+      case "encodings":
+        this.maxEncoding = message.max ?? -1;
+        this.#applyLimits();
+        break;
       default: this.#emit(message.type, message);
     }
   }
@@ -183,23 +190,29 @@ export class CallConnection extends EventTarget {
     if (epoch === this.ceiling.epoch && bps === this.ceiling.bps) return;
     const isFirst = this.ceiling.epoch === null && bps === null;
     this.ceiling = { epoch, bps };
-    if (!isFirst) await this.#applyCeiling();
+    if (!isFirst) await this.#applyLimits();
     this.#report();
   }
 
-  async #applyCeiling() {
-    const { video, codec, ceiling } = this;
+  /** Applies the ceiling, and pauses encodings that nobody gets: one change after the other, as each begins with what is. */
+  #applyLimits() {
+    this.applying = this.applying.then(() => this.#setEncodings());
+    return this.applying;
+  }
+
+  async #setEncodings() {
+    const { video, codec, ceiling, maxEncoding } = this;
     if (!video) return;
     const most = this.tracksState.screen ? SCREEN_BPS : CAMERA_BPS;
     const maxBps = Math.min(most, this.settings.max_bitrate_bps);
     const bps = videoBps(ceiling.bps, maxBps);
     const parameters = video.getParameters();
     if (!parameters.encodings?.length) return;
-    parameters.encodings = underCeiling(parameters.encodings, codec, bps, maxBps);
+    parameters.encodings = upTo(underCeiling(parameters.encodings, codec, bps, maxBps), maxEncoding);
     try {
       await video.setParameters(parameters);
     } catch {
-      // A change that overtook another one: the next notice or report repeats it.
+      // The connection was closed meanwhile.
     }
   }
 
@@ -228,7 +241,7 @@ export class CallConnection extends EventTarget {
     this.tracksState = { audio: audio?.enabled ?? false, video: Boolean(video), screen: isScreen };
     if (this.pc) {
       await Promise.all([this.audio?.replaceTrack(audio), this.video?.replaceTrack(video)]);
-      if (before !== isScreen) await this.#applyCeiling();
+      if (before !== isScreen) await this.#applyLimits();
     }
     this.#tellTracks();
   }

@@ -29,13 +29,18 @@ export function videoBps(ceilingBps, maxBps) {
  * one is paused where nothing sensible is left for it.
  */
 export function underCeiling(encodings, codec, bps, maxBps) {
-  if (encodings.length < 2) return encodings.map((encoding) => ({ ...encoding, maxBitrate: bps }));
+  if (encodings.length < 2) return encodings.map((encoding) => ({ ...encoding, active: true, maxBitrate: bps }));
   const full = encodingsOf(codec, maxBps);
   const lower = Math.min(full[0].maxBitrate, bps), upper = bps - lower;
   const isUpperActive = upper >= MIN_VIDEO_BPS * 4;
   return encodings.map((encoding, i) => i === 0
     ? { ...encoding, active: true, maxBitrate: isUpperActive ? lower : bps }
     : { ...encoding, active: isUpperActive, maxBitrate: Math.max(upper, MIN_VIDEO_BPS) });
+}
+
+/** Encodings of which those above the index `max` are paused, as nobody gets them. */
+export function upTo(encodings, max) {
+  return encodings.map((encoding, i) => ({ ...encoding, active: encoding.active !== false && i <= max }));
 }
 
 /** Codecs in the order of a preference list of names; those that carry repairs and others come last. */

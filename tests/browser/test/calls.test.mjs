@@ -80,6 +80,32 @@ test("operators see everybody's rates over time", { skip }, async () => {
   await page.close();
 });
 
+/** Frames that a page has sent by encoding, the lowest first. */
+const sentFrames = (page) => page.evaluate(async () => {
+  const { video } = window.airlane.connection;
+  const reports = [...(await video.getStats()).values()].filter((of) => of.type === "outbound-rtp");
+  return ["l", "h"].map((rid) => reports.find((of) => of.rid === rid)?.framesSent ?? 0);
+});
+
+test("a video that nobody gets is not sent, until somebody comes", { skip }, async () => {
+  const { page } = await joinRoom(browser, `${server.url}/alone`, { name: "Dora" });
+  const active = () => page.evaluate(() => window.airlane.connection.video?.getParameters().encodings.map((of) => of.active) ?? []);
+  const became = async (what, wanted) => {
+    const end = Date.now() + STEP_MS;
+    while (String(await active()) !== String(wanted)) {
+      if (Date.now() > end) assert.fail(`${what}: ${await active()}`);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  };
+  await became("nobody is there", [false, false]);
+  const before = await sentFrames(page);
+  const { page: other } = await joinRoom(browser, `${server.url}/alone`, { name: "Emil" });
+  await until(other, "who waited is shown", (shown) => shown.some((of) => of.name === "Dora" && of.frames >= MORE_FRAMES));
+  const after = await sentFrames(page);
+  assert.ok(after[0] > before[0] || after[1] > before[1], `${before} ${after}`);
+  for (const of of [page, other]) await of.context().close();
+});
+
 test("who leaves is no longer shown", { skip }, async () => {
   await people[2].page.locator("#leave").click();
   for (const { page } of people.slice(0, 2)) {

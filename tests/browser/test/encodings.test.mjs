@@ -1,7 +1,7 @@
 // Encodings of a call's video, and what is asked for of audio.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { underCeiling, encodingsOf, videoBps, withDiscontinuousOpus } from "../../../web/call/encodings.js";
+import { underCeiling, encodingsOf, upTo, videoBps, withDiscontinuousOpus } from "../../../web/call/encodings.js";
 
 test("discontinuous transmission is asked for of Opus alone, and once", () => {
   const sdp = [
@@ -19,6 +19,14 @@ test("under a ceiling the lower of two encodings keeps what it needs, and the up
   assert.deepEqual(rates(600_000), [[true, 200_000], [true, 400_000]]);
   assert.deepEqual(rates(250_000), [[true, 250_000], [false, 50_000]]);
   assert.deepEqual(encodingsOf("AV1", 800_000), [{ scalabilityMode: "L2T3_KEY", maxBitrate: 800_000 }]);
+});
+
+test("encodings that nobody gets are paused", () => {
+  const active = (bps, max) => upTo(underCeiling(encodingsOf("VP8", 800_000), "VP8", bps, 800_000), max).map((of) => of.active);
+  assert.deepEqual(active(600_000, Infinity), [true, true]);
+  assert.deepEqual(active(600_000, 0), [true, false]);
+  assert.deepEqual(active(250_000, 1), [true, false]);
+  assert.deepEqual(active(600_000, -1), [false, false]);
 });
 
 test("video gets what audio leaves of a ceiling", () => {

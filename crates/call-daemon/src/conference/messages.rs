@@ -33,6 +33,11 @@ pub enum ToClient {
         /// Bitrate of all that the client sends, bit/s; `None`: as its own controller has it.
         ceiling_bps: Option<u64>,
     },
+    /// Encodings of its video that somebody gets: the client is to pause those above.
+    Encodings {
+        /// Index of the highest one, the lowest being 0; `None`: nobody gets any.
+        max: Option<u8>,
+    },
     /// Question for the round trip.
     Ping {
         /// Number to answer with.

@@ -92,7 +92,7 @@ impl Participant {
     pub(crate) fn new(now: Time, joining: Joining, answered: Answered) -> Self {
         let Joining { id, room, name, role, resource } = joining;
         let Answered { rtc, fragment, lines: media, .. } = answered;
-        let track = |line: &crate::media::offer::MediaLine| Track::of(&rtc, line.mid, line.kind);
+        let track = |line: &crate::media::offer::MediaLine| Track::of(now, &rtc, line.mid, line.kind);
         let tracks: Vec<Track> = if role == Role::Viewer {
             Vec::new()
         } else {
@@ -169,16 +169,15 @@ impl Participant {
         self.tracks.iter().position(|track| track.kind == kind)
     }
 
-    /// Sends a message on the data channel, if there is one and room for it.
-    pub(crate) fn tell(&mut self, message: &ToClient) {
-        let Some(channel) = self.channel else { return };
+    /// Sends a message on the data channel. False if there is none, or no room: states are told again.
+    pub(crate) fn tell(&mut self, message: &ToClient) -> bool {
+        let Some(channel) = self.channel else { return false };
         let text = message.text();
-        self.session.call(|rtc| {
-            if let Some(mut channel) = rtc.channel(channel) {
-                // What does not fit is lost: states are told again.
-                let _ = channel.write(false, &text);
-            }
+        let written = self.session.call(|rtc| {
+            let mut channel = rtc.channel(channel)?;
+            channel.write(false, &text).ok()
         });
+        written.flatten() == Some(true)
     }
 
     /// True if another message of it may be read before the next tick.
@@ -248,6 +247,27 @@ impl Participant {
         if let Some(Bitrates { least, desired }) = self.aim.update(now, &of_packets, downlink) {
             let (least, desired) = (Bitrate::from(least), Bitrate::from(desired));
             self.session.call(|rtc| rtc.bwe().set_bitrate(least, desired));
+        }
+    }
+
+    /// Sources of the videos that it receives, or waits for, with the encoding.
+    pub(crate) fn wanted_encodings(&self) -> impl Iterator<Item = (ParticipantId, u8)> + '_ {
+        self.slots.sources().iter().zip(&self.lines).filter_map(|(source, lines)| {
+            let line = lines.video.as_ref()?;
+            let target = line.target()?;
+            Some(((*source)?, target.spatial.max(line.encoding())))
+        })
+    }
+
+    /// Takes the highest encoding of its video that others want, and tells the client which it is to send.
+    pub(crate) fn demand(&mut self, now: Time, wanted: Option<u8>) {
+        let Some(track) = self.track(MediaKind::Video) else { return };
+        let demand = &mut self.tracks[track].demand;
+        demand.update(now, wanted);
+        if demand.has_news {
+            let max = demand.max_encoding();
+            let is_told = self.tell(&ToClient::Encodings { max });
+            self.tracks[track].demand.has_news = !is_told;
         }
     }
 

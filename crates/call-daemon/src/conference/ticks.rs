@@ -73,9 +73,18 @@ impl Conference {
                 layers.insert(*id, table);
             }
         }
+        let mut encodings: BTreeMap<ParticipantId, u8> = BTreeMap::new();
         for id in &members {
             let Some(to) = self.participants.get_mut(id) else { continue };
             wanted.extend(to.divide(now, &layers, &screens, self.limits.max_bitrate_bps));
+            for (source, encoding) in to.wanted_encodings() {
+                let highest = encodings.entry(source).or_default();
+                *highest = encoding.max(*highest);
+            }
+        }
+        for id in &members {
+            let Some(source) = self.participants.get_mut(id) else { continue };
+            source.demand(now, encodings.get(id).copied());
         }
         for (source, encoding) in wanted {
             self.request_key_frame(now, source, encoding);

@@ -2,6 +2,7 @@
 
 pub(crate) mod answerer;
 pub(crate) mod continuity;
+pub(crate) mod demand;
 pub(crate) mod extension;
 pub(crate) mod line;
 pub(crate) mod offer;

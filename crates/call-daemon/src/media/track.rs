@@ -10,6 +10,7 @@ use str0m::format::{Codec as Negotiated, PayloadParams};
 use str0m::media::{KeyframeRequestKind, MediaKind, Mid, Rid, Rids};
 use str0m::rtp::{RtpPacket, Ssrc};
 
+use super::demand::Demand;
 use super::extension::DescriptorBytes;
 use super::session::Session;
 
@@ -30,6 +31,8 @@ pub(crate) struct Track {
     /// Reader of the layers; `None` before the first packet, and of a codec without layers.
     source: Option<Source>,
     throttle: KeyFrameThrottle,
+    /// Which encodings somebody gets.
+    pub(crate) demand: Demand,
 }
 
 /// Packet of a track.
@@ -70,17 +73,23 @@ fn rtp(packet: &RtpPacket, encoding: u8, arrived: Time) -> airlane_sfu::RtpPacke
     }
 }
 
+/// Number of encodings of a track with these restrictions.
+fn encodings(rids: &[Rid]) -> u8 {
+    rids.len().max(1) as u8
+}
+
 impl Track {
     /// The track of a line, if the client sends on it.
-    pub(crate) fn of(rtc: &Rtc, mid: Mid, kind: MediaKind) -> Option<Self> {
+    pub(crate) fn of(now: Time, rtc: &Rtc, mid: Mid, kind: MediaKind) -> Option<Self> {
         let media = rtc.media(mid).filter(|media| media.direction().is_receiving())?;
-        let rids = match media.rids_rx() {
+        let rids: Vec<Rid> = match media.rids_rx() {
             Rids::Specific(rids) => rids.iter().copied().take(MAX_ENCODINGS).collect(),
             _ => Vec::new(),
         };
         let streams = [None; MAX_ENCODINGS];
         let throttle = KeyFrameThrottle::default();
-        Some(Self { kind, mid, rids, streams, params: None, source: None, throttle })
+        let demand = Demand::new(now, encodings(&rids));
+        Some(Self { kind, mid, rids, streams, params: None, source: None, throttle, demand })
     }
 
     /// Takes note of a packet of this track. `None` if its encoding, codec or layer is unknown.
@@ -140,7 +149,7 @@ impl Track {
             Negotiated::Av1 => Codec::Av1,
             _ => return None,
         };
-        Some(SourceConfig { codec, encodings: self.rids.len().max(1) as u8 })
+        Some(SourceConfig { codec, encodings: encodings(&self.rids) })
     }
 
     /// Index of the encoding of a stream that was not seen before.
@@ -160,9 +169,10 @@ impl Track {
         self.streams.contains(&Some(ssrc))
     }
 
-    /// Layers that the track has at the moment; `None` where all of it is forwarded.
+    /// Layers that the track has, or would have for whoever has room for them; `None` where all of it is forwarded.
     pub(crate) fn layers(&mut self, now: Time) -> Option<LayerTable> {
-        self.source.as_mut().map(|source| source.layers(now))
+        let sent = self.source.as_mut()?.layers(now);
+        Some(self.demand.layers(now, sent))
     }
 
     /// Encoding of which only a key frame makes packets readable.
