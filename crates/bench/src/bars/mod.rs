@@ -3,6 +3,7 @@
 mod air;
 mod airtime;
 mod browsers;
+mod calls;
 mod cores;
 mod demo;
 mod elements;
@@ -144,6 +145,11 @@ pub(crate) const BARS: &[Bar] = &[
         name: "browsers",
         about: "four browsers behind the link, beside the laboratory: half an hour",
         measure: browsers::measure,
+    },
+    Bar {
+        name: "calls",
+        about: "calls in Chromium on half-duplex links, with Plum and without: half an hour",
+        measure: calls::measure,
     },
     Bar {
         name: "tunnel",

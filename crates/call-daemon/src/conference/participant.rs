@@ -92,7 +92,8 @@ impl Participant {
     pub(crate) fn new(now: Time, joining: Joining, answered: Answered) -> Self {
         let Joining { id, room, name, role, resource } = joining;
         let Answered { rtc, fragment, lines: media, .. } = answered;
-        let track = |line: &crate::media::offer::MediaLine| Track::of(now, &rtc, line.mid, line.kind);
+        let track =
+            |line: &crate::media::offer::MediaLine| Track::of(now, &rtc, line.mid, line.kind);
         let tracks: Vec<Track> = if role == Role::Viewer {
             Vec::new()
         } else {

@@ -44,7 +44,7 @@ impl Demand {
     pub(crate) fn update(&mut self, now: Time, wanted: Option<u8>) {
         let count = usize::from(wanted.map_or(0, |of| of.min(self.encodings - 1) + 1));
         self.wanted[..count].fill(now);
-        let all = self.wanted[..usize::from(self.encodings)].iter();
+        let mut all = self.wanted[..usize::from(self.encodings)].iter();
         let max = all.rposition(|at| now.since(*at) < PAUSE_DELAY).map(|of| of as u8);
         if max != self.max {
             (self.max, self.since, self.has_news) = (max, now, true);
