@@ -68,14 +68,14 @@ fn figures(lines: &str) -> Result<Vec<Figure>, Problem> {
     let read = |line| serde_json::from_str(line);
     let calls: Result<Vec<Call>, _> = lines.lines().map(read).collect();
     let calls = calls.map_err(|e| Problem::Broke(format!("{SCRIPT}: {e}")))?;
-    let of = |scheme: &str| calls.iter().filter(move |call| call.scheme == scheme);
+    let of = |scheme: &'static str| calls.iter().filter(move |call| call.scheme == scheme);
     let pairs: Vec<(&Call, &Call)> = of("on")
         .filter_map(|on| of("off").find(|off| off.pair == on.pair).map(|off| (on, off)))
         .collect();
     let ratio = |figure: fn(&Call) -> f64| -> Vec<f64> {
         pairs.iter().map(|(on, off)| (figure(on) / figure(off)).ln()).collect()
     };
-    let mean_of = |scheme: &str, figure: fn(&Call) -> f64| {
+    let mean_of = |scheme: &'static str, figure: fn(&Call) -> f64| {
         mean(&of(scheme).map(figure).collect::<Vec<_>>()).unwrap_or(f64::NAN)
     };
     let few = || Problem::Skipped(format!("{} pairs: an interval takes two", pairs.len()));
