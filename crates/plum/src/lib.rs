@@ -38,8 +38,8 @@ mod optimiser;
 pub mod synthetic;
 
 pub use capacity::{
-    CapacityConfig, CapacityEstimate, CapacityEstimator, CapacityMethod, ChangeDetector,
-    ChannelSample,
+    CapacityEstimate, CapacityEstimator, CapacityMethod, ChangeDetector, ChannelSample,
+    DeliveredConfig,
 };
 pub use coordination::{
     ClientControl, DEFAULT_NOTICE_TIMEOUT, Decision, Epoch, MalformedNotice, NOTICE_BYTES, Notice,

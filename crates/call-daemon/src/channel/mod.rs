@@ -1,17 +1,17 @@
 //! Channel of one client: how much it carries in both directions together, and which of them is held (Plum,
 //! section III-D).
 
-mod capacity;
-mod peak;
 mod queueing;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_plum::{ClientChannel, Decision, Epoch, Notice, ServerControl, State};
+use airlane_plum::{
+    CapacityEstimator, CapacityMethod, ChannelSample, ClientChannel, Decision, Epoch, Notice,
+    ServerControl, State,
+};
 
-use self::capacity::{CapacityMeter, Sample};
 use self::queueing::Queueing;
 use crate::media::session::Traffic;
 
@@ -38,7 +38,7 @@ struct Counted {
 /// Channel of one client.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    capacity: CapacityMeter,
+    capacity: CapacityEstimator,
     control: ServerControl,
     queueing: Queueing,
     /// Counts of the last seconds, the latest last.
@@ -64,10 +64,11 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// A channel of which nothing is known.
-    pub(crate) fn new() -> Self {
+    /// A channel of which nothing is known. While it is no bottleneck it is taken to carry `ample`, or what both
+    /// controllers estimate if that is more.
+    pub(crate) fn new(ample: Rate) -> Self {
         Self {
-            capacity: CapacityMeter::default(),
+            capacity: CapacityEstimator::new(CapacityMethod::Peak { ample }),
             control: ServerControl::default(),
             queueing: Queueing::default(),
             counted: VecDeque::new(),
@@ -130,14 +131,16 @@ impl Channel {
         while self.counted.get(1).is_some_and(|of| now.since(of.at) >= window) {
             self.counted.pop_front();
         }
-        let sample = Sample {
-            delivered_bytes: traffic.received_bytes as f64 + self.delivered_bytes,
+        let sample = ChannelSample {
+            up_bytes: traffic.received_bytes,
+            down_bytes: self.delivered_bytes as u64,
             queueing: self.queueing.take(),
-            is_held: self.control.state() != State::Natural,
+            up_estimate: self.up_estimate,
+            down_estimate: self.down_estimate,
+            is_constrained: self.control.state() != State::Natural,
             is_thinned,
-            max_bps: self.estimates_sum().map_or(0.0, Rate::as_f64),
         };
-        self.capacity.sample(now, sample);
+        self.capacity.on_sample(now, sample);
     }
 
     /// Rates that came from the client and went to it over the last second.
@@ -159,14 +162,14 @@ impl Channel {
     /// Capacity of both directions together; `None` unless packets queued in front of it of late, or one of them is
     /// held: controllers that are limited by what is sent do not tell what more it would carry.
     pub(crate) fn capacity(&self) -> Option<Rate> {
-        self.capacity.bps().map(Rate::from_bps_f64)
+        let estimate = self.capacity.estimate().filter(|estimate| estimate.is_measured);
+        estimate.map(|estimate| estimate.rate)
     }
 
-    /// Measurement, as the coordinator gets it. A channel that is no bottleneck is taken to carry `ample`.
-    pub(crate) fn measurement(&self, ample: Rate) -> ClientChannel {
-        let unknown = self.estimates_sum().map(|sum| sum.max(ample));
+    /// Measurement, as the coordinator gets it.
+    pub(crate) fn measurement(&self) -> ClientChannel {
         ClientChannel {
-            capacity: self.capacity().or(unknown),
+            capacity: self.capacity.estimate().map(|estimate| estimate.rate),
             up: self.up_estimate,
             down: self.down_estimate,
             state: self.control.state(),
@@ -176,12 +179,6 @@ impl Channel {
     /// Estimates of the controllers of both directions, up and down.
     pub(crate) fn estimates(&self) -> (Option<Rate>, Option<Rate>) {
         (self.up_estimate, self.down_estimate)
-    }
-
-    /// Sum of both estimates; `None` unless both are known.
-    fn estimates_sum(&self) -> Option<Rate> {
-        let (up, down) = self.up_estimate.zip(self.down_estimate)?;
-        Some(Rate::from_bps(up.bps().saturating_add(down.bps())))
     }
 
     /// Follows a decision of the coordinator.
@@ -261,6 +258,7 @@ mod tests {
     use super::*;
 
     const TICK_MS: u64 = 100;
+    const AMPLE: Rate = Rate::from_bps(12_000_000);
 
     /// A channel of 3 Mbit/s on which 2 Mbit/s come and 1 goes, for some seconds; packets wait for `queueing_ms`.
     fn run(channel: &mut Channel, from_ms: u64, seconds: u64, queueing_ms: u64) -> u64 {
@@ -285,38 +283,36 @@ mod tests {
 
     #[test]
     fn the_capacity_is_what_is_delivered_while_packets_queue() {
-        let mut channel = Channel::new();
+        let mut channel = Channel::new(AMPLE);
         channel.on_report(None, Some(900e3));
         channel.down_estimate = Some(Rate::from_bps(700_000));
-        let ample = Rate::from_bps(12_000_000);
         let end = run(&mut channel, 0, 15, 0);
-        assert_eq!((channel.capacity(), channel.measurement(ample).capacity), (None, Some(ample)));
+        assert_eq!((channel.capacity(), channel.measurement().capacity), (None, Some(AMPLE)));
         run(&mut channel, end, 5, 60);
         let capacity = kbps(channel.capacity());
         assert!((capacity - 3000.0).abs() < 90.0, "{capacity}");
-        assert_eq!(channel.measurement(ample).capacity, channel.capacity());
+        assert_eq!(channel.measurement().capacity, channel.capacity());
         let (up, down) = channel.rates();
         assert_eq!((up.bps() / 1000, down.bps() / 1000), (2000, 1000));
     }
 
     #[test]
     fn reports_that_make_no_sense_say_nothing() {
-        let mut channel = Channel::new();
+        let mut channel = Channel::new(Rate::ZERO);
         channel.down_estimate = Some(Rate::from_bps(1_000_000));
         for bps in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
             channel.on_report(Some(7), Some(bps));
         }
         run(&mut channel, 0, 1, 0);
-        let measured = |channel: &Channel| channel.measurement(Rate::ZERO);
-        assert_eq!(measured(&channel).capacity, None);
+        assert_eq!(channel.measurement().capacity, None);
         channel.on_report(None, Some(1e300));
         run(&mut channel, 1000, 1, 0);
-        assert!(kbps(measured(&channel).capacity) <= 10.1e6);
+        assert!(kbps(channel.measurement().capacity) <= 10.1e6);
     }
 
     #[test]
     fn a_notice_is_repeated_until_it_is_followed_and_while_it_holds() {
-        let mut channel = Channel::new();
+        let mut channel = Channel::new(AMPLE);
         let at = Time::from_millis;
         assert_eq!(channel.due_notice(at(0)), None);
         channel.decide(Decision::Client(Rate::from_bps(500_000)));
@@ -336,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_downlink_is_held_after_the_client_is_known_to_be_free_and_gets_back_what_it_had() {
-        let mut channel = Channel::new();
+        let mut channel = Channel::new(AMPLE);
         channel.down_estimate = Some(Rate::from_bps(2_000_000));
         channel.decide(Decision::Client(Rate::from_bps(500_000)));
         channel.decide(Decision::Server(Rate::from_bps(600_000)));
@@ -354,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_channel_without_a_queue_for_long_is_no_bottleneck_unless_it_is_held() {
-        let mut channel = Channel::new();
+        let mut channel = Channel::new(AMPLE);
         let end = run(&mut channel, 0, 15, 0);
         let end = run(&mut channel, end, 5, 40);
         channel.decide(Decision::Client(Rate::from_bps(500_000)));
@@ -370,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_channel_keeps_no_more_than_some_seconds() {
-        let mut channel = Channel::new();
+        let mut channel = Channel::new(AMPLE);
         run(&mut channel, 0, 300, 0);
         assert!(channel.counted.len() <= 30, "{}", channel.counted.len());
     }

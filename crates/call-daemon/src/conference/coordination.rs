@@ -52,13 +52,12 @@ impl Conference {
     pub(super) fn coordinate(&mut self, now: Time, name: &RoomName) {
         let Some(room) = self.rooms.get_mut(name) else { return };
         let Some(coordination) = &mut room.coordination else { return };
-        let ample = Rate::from_bps(self.limits.max_bitrate_bps.saturating_mul(2));
         // Whoever sends no video has no uplink that others wait for; who has no data channel says nothing of its own.
         let channels: Vec<(ParticipantId, ClientChannel)> = room
             .members
             .iter()
             .filter_map(|id| self.participants.get(id).filter(|of| of.is_coordinated()))
-            .map(|of| (of.id, of.path.measurement(ample)))
+            .map(|of| (of.id, of.path.measurement()))
             .collect();
         for (id, decision) in coordination.update(now, &channels) {
             if let Some(participant) = self.participants.get_mut(&id) {

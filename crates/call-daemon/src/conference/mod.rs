@@ -23,7 +23,7 @@ mod ticks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_call::CoordinationConfig;
 use str0m::Event;
 use str0m::net::Transmit;
@@ -138,7 +138,8 @@ impl Conference {
         self.next_id = self.next_id.wrapping_add(1);
         self.joined_total += 1;
         let JoinRequest { room, name, role, resource } = request;
-        let joining = Joining { id, room: room.clone(), name, role, resource };
+        let max_bitrate = Rate::from_bps(self.limits.max_bitrate_bps);
+        let joining = Joining { id, room: room.clone(), name, role, resource, max_bitrate };
         let participant = Participant::new(now, joining, answered);
         self.demux.add(participant.fragment.clone(), id);
         self.participants.insert(id, participant);

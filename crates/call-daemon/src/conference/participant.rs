@@ -86,11 +86,13 @@ pub(crate) struct Joining {
     pub(crate) name: String,
     pub(crate) role: Role,
     pub(crate) resource: String,
+    /// Highest bitrate of each direction that is of use.
+    pub(crate) max_bitrate: Rate,
 }
 
 impl Participant {
     pub(crate) fn new(now: Time, joining: Joining, answered: Answered) -> Self {
-        let Joining { id, room, name, role, resource } = joining;
+        let Joining { id, room, name, role, resource, max_bitrate } = joining;
         let Answered { rtc, fragment, lines: media, .. } = answered;
         let track =
             |line: &crate::media::offer::MediaLine| Track::of(now, &rtc, line.mid, line.kind);
@@ -133,7 +135,7 @@ impl Participant {
             track_state,
             heard: now,
             is_connected: false,
-            path: Channel::new(),
+            path: Channel::new(Rate::from_bps(max_bitrate.bps().saturating_mul(2))),
             aim: Aim::default(),
             audio: AudioRate::default(),
             is_thinned: false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_plum::{CapacityConfig, CapacityEstimator, ChannelSample};
+use airlane_plum::{CapacityEstimator, CapacityMethod, ChannelSample};
 
 /// Age from which on a report does not count any more.
 const MAX_REPORT_AGE: Duration = Duration::from_secs(2);
@@ -49,8 +49,8 @@ pub(super) struct ChannelCapacity {
 }
 
 impl ChannelCapacity {
-    pub(super) fn new(source: CapacitySource, config: CapacityConfig) -> Self {
-        Self { source, found: CapacityEstimator::new(config), reported: None }
+    pub(super) fn new(source: CapacitySource, method: CapacityMethod) -> Self {
+        Self { source, found: CapacityEstimator::new(method), reported: None }
     }
 
     pub(super) fn on_sample(&mut self, now: Time, sample: ChannelSample) {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn with(source: CapacitySource) -> ChannelCapacity {
-        let mut capacity = ChannelCapacity::new(source, CapacityConfig::default());
+        let mut capacity = ChannelCapacity::new(source, CapacityMethod::default());
         let half = Some(Rate::from_bps(5_000_000));
         let sample =
             ChannelSample { up_estimate: half, down_estimate: half, ..ChannelSample::default() };

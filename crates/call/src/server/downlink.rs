@@ -77,6 +77,8 @@ impl Forwarded {
 pub(super) struct Division {
     /// Tracks of which a key frame is needed.
     pub(super) key_frames: Vec<StreamId>,
+    /// True if less is forwarded than there is.
+    pub(super) is_thinned: bool,
     /// Padding that is to be sent, bit/s.
     pub(super) padding: f64,
 }
@@ -126,7 +128,8 @@ impl Downlink {
                     (offer.stream, if offer.rate > 0.0 { share / offer.rate } else { 1.0 })
                 };
                 *shares = divided.map(share).collect();
-                Division::default()
+                let is_thinned = shares.values().any(|share| *share < 1.0);
+                Division { is_thinned, ..Division::default() }
             }
             How::Layers { allocator, forwarded, prober } => {
                 let allocation = allocator.allocate(now, budget, offers);
@@ -144,7 +147,8 @@ impl Downlink {
                 *forwarded = next;
                 let (total, needed) = (allocation.total, allocation.needed);
                 let demand = needed.map(|needed| Demand { budget, total, needed });
-                Division { key_frames, padding: prober.update(now, demand, is_full) }
+                let padding = prober.update(now, demand, is_full);
+                Division { key_frames, is_thinned: needed.is_some(), padding }
             }
         }
     }
@@ -154,6 +158,33 @@ impl Downlink {
         match &mut self.how {
             How::Shares(shares) => shares.retain(|(source, _), _| *source != id),
             How::Layers { forwarded, .. } => forwarded.retain(|(source, _), _| *source != id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allocate::AllocatorKind;
+    use crate::wire::Track;
+
+    #[test]
+    fn a_downlink_is_thinned_where_it_has_less_than_there_is() {
+        let offer = |source: u16| Offer {
+            stream: (ParticipantId(source), Track::Camera),
+            rate: 1e6,
+            layers: LayerTable::new(&[0.26, 1.0], 1).unwrap_or_default(),
+            tier: 2,
+        };
+        let offers = [offer(1), offer(2)];
+        for thinning in [Thinning::Transcode, Thinning::Layers(AllocatorKind::MaxMin)] {
+            let is_thinned = |budget: f64, offers: &[Offer]| {
+                let mut downlink = Downlink::new(thinning, Time::ZERO);
+                downlink.divide(Time::ZERO, budget, false, offers).is_thinned
+            };
+            assert!(is_thinned(1.5e6, &offers), "{thinning:?}");
+            assert!(!is_thinned(3e6, &offers), "{thinning:?}");
+            assert!(!is_thinned(0.0, &[]), "{thinning:?}");
         }
     }
 }

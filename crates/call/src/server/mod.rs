@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_plum::{CapacityConfig, State};
+use airlane_plum::{CapacityMethod, State};
 use airlane_quic::{Endpoint, TransportConfig};
 use airlane_runtime::RuntimeExt;
 
@@ -57,8 +57,8 @@ pub struct ServerConfig {
     pub rates: RateConfig,
     /// Bounds of the frames that wait for a participant.
     pub queue: QueueConfig,
-    /// Settings by which the capacity of each channel is found.
-    pub capacity: CapacityConfig,
+    /// Method by which the capacity of each channel is found.
+    pub capacity: CapacityMethod,
     /// Source of these capacities.
     pub capacity_source: CapacitySource,
     /// Way in which videos are made to fit a downlink.
@@ -81,7 +81,7 @@ impl Default for ServerConfig {
             max_participants: 1000,
             rates: RateConfig::default(),
             queue: QueueConfig::default(),
-            capacity: CapacityConfig::default(),
+            capacity: CapacityMethod::default(),
             capacity_source: CapacitySource::Found,
             thinning: Thinning::Transcode,
             speakers_first: false,

@@ -79,6 +79,8 @@ struct Shared {
     told: BTreeSet<Track>,
     /// Video that goes to it.
     downlink: Downlink,
+    /// True if less of the others' videos goes to it than there is.
+    is_thinned: bool,
     /// Padding that goes to it, bit/s.
     padding: f64,
     /// Time at which a key frame of each track was asked for last.
@@ -214,6 +216,7 @@ impl Session {
             up_estimate: shared.report.estimate,
             down_estimate: shared.down_estimate,
             is_constrained: shared.control.state() != State::Natural,
+            is_thinned: shared.is_thinned,
         };
         shared.capacity.on_sample(now, sample);
     }
@@ -272,6 +275,7 @@ impl Session {
         // Who is held does not look for more.
         let is_full = is_full || shared.control.target().is_some();
         let division = shared.downlink.divide(now, budget.as_f64(), is_full, offers);
+        shared.is_thinned = division.is_thinned;
         shared.padding = division.padding;
         division.key_frames
     }
@@ -340,6 +344,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         sent: BTreeMap::from([(Track::Camera, Sent::default())]),
         told: BTreeSet::from([Track::Camera]),
         downlink: Downlink::new(room.config.thinning, room.clock.now()),
+        is_thinned: false,
         padding: 0.0,
         asked: BTreeMap::new(),
         deferred: BTreeSet::new(),

@@ -7,8 +7,8 @@ use airlane_call::{
     CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, LastNConfig, Optimiser, ServerConfig,
 };
 use airlane_plum::{
-    CapacityConfig, CapacityMethod, CoordinatorConfig, OptimiserConfig, Problem, State, Target,
-    Targets, solver_for, targets,
+    CapacityMethod, CoordinatorConfig, OptimiserConfig, Problem, State, Target, Targets,
+    solver_for, targets,
 };
 
 use crate::world::{Client, Outcome, call, half_duplex, half_duplex_steps, link};
@@ -129,8 +129,7 @@ fn the_capacity_is_known_whoever_is_held() {
 /// Bytes are counted, as the sum of the controllers' estimates is that of a channel which nobody has.
 #[test]
 fn the_sum_of_estimates_is_not_the_capacity_of_a_channel_that_is_held() {
-    let capacity =
-        CapacityConfig { method: CapacityMethod::Estimates, ..CapacityConfig::default() };
+    let capacity = CapacityMethod::Estimates;
     let error = capacity_error(&scene(ServerConfig { capacity, ..yielding(0.8) }), 0, 12.0);
     assert!(error > 0.2, "{error}");
 }

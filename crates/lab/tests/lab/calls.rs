@@ -1,6 +1,9 @@
 //! Calls whose video goes over WebRTC, in worlds.
 
+use std::path::Path;
+
 use airlane_report::model::{Panel, Span};
+use airlane_scenario::Scenario;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{Ended, OverTime, RunResult};
 use airlane_sim::world::RunOutput;
@@ -132,4 +135,34 @@ fn the_capacity_is_known_without_audio() {
     for capacity in values(&over_time, "call-capacity", 4.0, 8.0) {
         assert!((2.7..3.3).contains(&capacity), "{capacity} of 3 Mbit/s");
     }
+}
+
+/// By the highest rate delivered of late, as in the daemon: before the controllers' first 15 s are over a channel is
+/// taken to carry what both directions are of use with.
+#[test]
+fn the_highest_rate_of_late_is_the_capacity() {
+    let (_, over_time) = run(&[
+        "scheme.0.call_transport=quic",
+        "scheme.0.call_coordination=plum",
+        "scheme.0.call_capacity=peak",
+        "scheme.0.call_max_bps=4e6",
+        "duration_s=24",
+    ]);
+    for capacity in values(&over_time, "call-capacity", 2.0, 14.5) {
+        assert!(capacity >= 8.0, "{capacity} Mbit/s");
+    }
+    for capacity in values(&over_time, "call-capacity", 16.0, 24.0) {
+        assert!((2.7..3.3).contains(&capacity), "{capacity} of 3 Mbit/s");
+    }
+}
+
+#[test]
+fn a_capacity_from_nowhere_is_refused() {
+    let set = ["scheme.0.call_capacity=peek".to_owned()];
+    let registry = airlane_lab::registry().scenarios();
+    let read = Scenario::from_bytes(registry, CALL.as_bytes(), Path::new("s.toml"), &set);
+    let error = read.unwrap_err().to_string();
+    let expected = "scheme.0.call_capacity: found the text \"peek\"; expected one of \"delivered\", \
+                    \"peak\", \"estimates\", \"air\", \"oracle\": did you mean \"peak\"?";
+    assert!(error.contains(expected), "{error}");
 }

@@ -92,7 +92,9 @@ pub(super) fn start(
         };
         if number == 0 {
             let capacity_source = match of_scheme.capacity {
-                CapacityKind::Delivered | CapacityKind::Estimates => CapacitySource::Found,
+                CapacityKind::Delivered | CapacityKind::Peak | CapacityKind::Estimates => {
+                    CapacitySource::Found
+                }
                 CapacityKind::Air => CapacitySource::Reported,
                 CapacityKind::Oracle => oracle(traffic, of_scheme.interval, context)?,
             };

@@ -8,7 +8,7 @@ use airlane_call::{
     ServerConfig, Thinning, optimal_targets,
 };
 use airlane_plum::{
-    CapacityConfig, CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig,
+    CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig, DeliveredConfig,
     OptimiserConfig, Qoe, Target, VideoBounds, Views, fixed_rules, fixed_share,
 };
 use airlane_quic::{AckPolicy, Timers, TransportConfig};
@@ -42,6 +42,7 @@ pub(super) enum QoeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum CapacityKind {
     Delivered,
+    Peak,
     Estimates,
     Air,
     Oracle,
@@ -82,8 +83,8 @@ words! {
         "fixed-rules" => Self::FixedRules, "fixed-share" => Self::FixedShare;
     QoeKind: "lin" => Self::Linear, "log" => Self::Logarithmic, "sqrc" => Self::ConcaveSquare,
         "sqrcv" => Self::ConvexSquare;
-    CapacityKind: "delivered" => Self::Delivered, "estimates" => Self::Estimates,
-        "air" => Self::Air, "oracle" => Self::Oracle;
+    CapacityKind: "delivered" => Self::Delivered, "peak" => Self::Peak,
+        "estimates" => Self::Estimates, "air" => Self::Air, "oracle" => Self::Oracle;
 }
 
 /// Way in which the server makes videos fit a downlink.
@@ -220,9 +221,10 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let views = r.number_or_none("call_views", range(1.0, 1000.0, "3"), "all others", doc);
     let doc = "Limit of the sum of all downlinks that the optimiser knows of.";
     let server = r.rate_or_none("call_server_bps", RATE, "none", doc);
-    let doc = "Where the capacity of a channel comes from: bytes delivered while packets queue, the sum of both \
-               controllers' estimates, what each participant's radio finds that the air of its WiFi carries (Cupid's \
-               view), or an oracle that knows what half-duplex links will carry in the next interval.";
+    let doc = "Where the capacity of a channel comes from: bytes delivered while packets queue, the highest rate \
+               delivered of late (as `airlane call serve` finds it), the sum of both controllers' estimates, what each \
+               participant's radio finds that the air of its WiFi carries (Cupid's view), or an oracle that knows what \
+               half-duplex links will carry in the next interval.";
     let capacity = r.word_or_none("call_capacity", "\"delivered\"", doc);
     let doc = "Interval at which changes of capacity are looked for.";
     let interval = r.time_or_none("call_interval_s", DURATION, "5", doc);
@@ -307,18 +309,21 @@ impl OfScheme {
 
     /// Settings of the conference server.
     pub(super) fn server(&self) -> ServerConfig {
-        let capacity = CapacityConfig {
-            method: match self.capacity {
-                CapacityKind::Delivered | CapacityKind::Air | CapacityKind::Oracle => {
-                    CapacityMethod::Delivered
-                }
-                CapacityKind::Estimates => CapacityMethod::Estimates,
+        let capacity = match self.capacity {
+            CapacityKind::Delivered | CapacityKind::Air | CapacityKind::Oracle => {
+                CapacityMethod::Delivered(DeliveredConfig {
+                    min_queue_age: match self.transport {
+                        VideoTransport::Quic => Duration::ZERO,
+                        VideoTransport::WebRtc => FEEDBACK_DELAY,
+                    },
+                    ..DeliveredConfig::default()
+                })
+            }
+            // What both directions of a channel are of use with, as the daemon has it.
+            CapacityKind::Peak => CapacityMethod::Peak {
+                ample: Rate::from_bps(self.max_rate.bps().saturating_mul(2)),
             },
-            min_queue_age: match self.transport {
-                VideoTransport::Quic => Duration::ZERO,
-                VideoTransport::WebRtc => FEEDBACK_DELAY,
-            },
-            ..CapacityConfig::default()
+            CapacityKind::Estimates => CapacityMethod::Estimates,
         };
         let coordination = || CoordinationConfig {
             coordinator: CoordinatorConfig {

@@ -10,11 +10,12 @@ const RATE_TIME: Duration = Duration::from_secs(2);
 /// Time after which a rate is forgotten, and the time that one entry stands for.
 const MEMORY: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_secs(1);
+
 /// Highest rate of both directions together that was delivered within the last half minute.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PeakRate {
     /// Counts of delivered bytes over the last moments, the latest last.
-    counts: VecDeque<(Time, f64)>,
+    counts: VecDeque<(Time, u64)>,
     /// Highest rates, each of one step, the latest last: the time of the beginning and bit/s.
     peaks: VecDeque<(Time, f64)>,
 }
@@ -22,7 +23,7 @@ pub(super) struct PeakRate {
 impl PeakRate {
     /// Takes the bytes that both directions have delivered up to now. Rates from before the time `from` are forgotten:
     /// since then the channel has been full, so it carries no more than what was delivered.
-    pub(super) fn sample(&mut self, now: Time, bytes: f64, from: Option<Time>) {
+    pub(super) fn sample(&mut self, now: Time, bytes: u64, from: Option<Time>) {
         self.counts.push_back((now, bytes));
         while self.counts.get(1).is_some_and(|(at, _)| now.since(*at) >= RATE_TIME) {
             self.counts.pop_front();
@@ -43,7 +44,8 @@ impl PeakRate {
     fn mean(&self) -> Option<f64> {
         let ((first, before), (last, bytes)) = self.counts.front().zip(self.counts.back())?;
         let time = last.since(*first);
-        (time >= RATE_TIME).then(|| (bytes - before).max(0.0) * 8.0 / time.as_secs_f64())
+        let bytes = bytes.saturating_sub(*before) as f64;
+        (time >= RATE_TIME).then(|| bytes * 8.0 / time.as_secs_f64())
     }
 
     /// Rate of the last moments, bit/s.
@@ -61,11 +63,11 @@ impl PeakRate {
 mod tests {
     use super::*;
 
-    fn run(peak: &mut PeakRate, from: (u64, f64), seconds: u64, mbps: f64) -> (u64, f64) {
+    fn run(peak: &mut PeakRate, from: (u64, u64), seconds: u64, mbps: f64) -> (u64, u64) {
         let (mut ms, mut bytes) = from;
         for _ in 0..seconds * 10 {
             ms += 100;
-            bytes += mbps * 12_500.0;
+            bytes += (mbps * 12_500.0) as u64;
             peak.sample(Time::from_millis(ms), bytes, None);
         }
         (ms, bytes)
@@ -75,7 +77,7 @@ mod tests {
     fn the_highest_rate_stays_for_half_a_minute_in_bounded_room() {
         let mut peak = PeakRate::default();
         let mbps = |peak: &PeakRate| (peak.max_bps() / 1e4).round() / 100.0;
-        let at = run(&mut peak, (0, 0.0), 5, 2.0);
+        let at = run(&mut peak, (0, 0), 5, 2.0);
         let at = run(&mut peak, at, 28, 1.0);
         assert_eq!(mbps(&peak), 2.0);
         let at = run(&mut peak, at, 6, 1.0);
