@@ -10,7 +10,8 @@ use airlane_call_daemon::client::{
     CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, Sound, SoundError,
 };
 use airlane_call_daemon::{
-    CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, RoomName, VideoCodec,
+    CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, RoomName, Transport,
+    VideoCodec,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -47,6 +48,15 @@ pub(crate) enum CodecName {
     Vp8,
 }
 
+/// Transport of media.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TransportName {
+    /// UDP
+    Udp,
+    /// TCP, as browsers do that cannot send UDP
+    Tcp,
+}
+
 /// Switch of a part.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Switch {
@@ -69,8 +79,9 @@ impl CodecName {
 #[derive(Debug, Args)]
 pub(crate) struct CallServeArgs {
     /// Address to listen on: over TCP for pages and signalling (HTTPS), over UDP, with the same
-    /// number, for all media of all calls; a name stands for all its addresses, none for all of this
-    /// machine's; may be repeated, and media is at the first
+    /// number, for all media of all calls, and over TCP for media of who cannot send UDP; a name
+    /// stands for all its addresses, none for all of this machine's; may be repeated, and media is at
+    /// the first
     #[arg(long, value_name = "ADDR:PORT", default_value = "localhost:4460")]
     listen: Vec<String>,
     /// Address to listen on without TLS, for this machine's own browsers or behind a proxy that has
@@ -81,8 +92,9 @@ pub(crate) struct CallServeArgs {
     /// JSON, /metrics for Prometheus
     #[arg(long, value_name = "ADDR:PORT", value_parser = local_address)]
     status: Option<SocketAddr>,
-    /// Address, and port if it is another, at which clients reach the UDP port of --listen, such as
-    /// that of a router in front of this machine; may be repeated [default: those of this machine]
+    /// Address, and port if it is another, at which clients reach the port of --listen for media,
+    /// over UDP and TCP, such as that of a router in front of this machine; may be repeated [default:
+    /// those of this machine]
     #[arg(long, value_name = "ADDR[:PORT]", value_parser = announced)]
     announce: Vec<SocketAddr>,
     /// The server's certificates in PEM, its own first [default: one for development]
@@ -217,6 +229,9 @@ pub(crate) struct CallJoinArgs {
     /// Seconds that each takes part, from its connection on [default: until it is stopped]
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
+    /// Transport of media
+    #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "udp")]
+    transport: TransportName,
     /// Trust any certificate, such as one for development
     #[arg(long)]
     insecure: bool,
@@ -259,8 +274,12 @@ impl CallJoinArgs {
             offset: f64::from(n) / f64::from(self.participants),
         };
         let trust = airlane_certificate::trust(self.insecure);
+        let transport = match self.transport {
+            TransportName::Udp => Transport::Udp,
+            TransportName::Tcp => Transport::Tcp,
+        };
         Ok(Party {
-            target: CallTarget { url: self.url.clone(), trust },
+            target: CallTarget { url: self.url.clone(), trust, transport },
             clients: (0..self.participants).map(config).collect(),
             stagger: Duration::from_secs_f64(self.stagger),
             length: self.duration.map(Duration::from_secs_f64),
