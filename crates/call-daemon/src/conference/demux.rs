@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::messages::ParticipantId;
 use crate::media::remote::Remote;
 
-/// Addresses that one client may send from.
-const MAX_ADDRESSES: usize = 8;
+/// Addresses that one client may send from: over TCP a browser has one for each of its interfaces and each address that is
+/// announced.
+const MAX_ADDRESSES: usize = 32;
 
 /// Sessions by name and address. No packet makes more than two look-ups.
 #[derive(Debug, Default)]
@@ -98,7 +99,8 @@ mod tests {
             demux.bind(at(port), a);
         }
         assert_eq!(demux.by_address.len(), MAX_ADDRESSES);
-        assert_eq!((demux.by_address(at(992)), demux.by_address(at(993))), (None, Some(a)));
+        let last = 1000 - MAX_ADDRESSES as u16;
+        assert_eq!((demux.by_address(at(last)), demux.by_address(at(last + 1))), (None, Some(a)));
         // An address that is another's now is no more the first one's.
         demux.bind(at(1000), b);
         demux.remove("a", a);

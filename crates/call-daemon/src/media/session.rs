@@ -8,6 +8,7 @@ use str0m::net::{DatagramRecv, Receive, Transmit};
 use str0m::{Candidate, CandidateKind, Event, Input, Output, Rtc};
 
 use super::remote::{Remote, Transport};
+use super::stun::is_stun;
 
 /// Share of the bytes of packets that is payload: the rest is headers, and packets that are sent again.
 pub(crate) const MEDIA_SHARE: f64 = 0.93;
@@ -31,7 +32,7 @@ pub(crate) struct Session {
     rtc: Rtc,
     is_over: bool,
     pub(crate) traffic: Traffic,
-    /// Transport of the last datagram that was sent.
+    /// Transport of the last datagram that was sent, but for answers to checks of any pair of addresses.
     pub(crate) transport: Transport,
 }
 
@@ -116,8 +117,11 @@ impl Session {
                         rtc.handle_input(Input::Timeout(now))?;
                     }
                     Output::Transmit(transmit) => {
-                        transport = Transport::of(transmit.proto);
-                        let header_bytes = transport.header_bytes();
+                        let over = Transport::of(transmit.proto);
+                        let header_bytes = over.header_bytes();
+                        if !is_stun(&transmit.contents) {
+                            transport = over;
+                        }
                         traffic.sent_bytes += transmit.contents.len() as u64 + header_bytes;
                         traffic.sent_packets += 1;
                         send(&transmit);

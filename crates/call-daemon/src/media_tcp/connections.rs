@@ -33,7 +33,7 @@ pub(crate) struct Connection {
     activity: ActivityHandle,
 }
 
-/// What has happened on a connection, and when.
+/// Event on a connection, with its time.
 #[derive(Debug)]
 pub(crate) struct ConnectionEvent {
     pub(crate) connection: Arc<Connection>,
