@@ -79,6 +79,27 @@ export const shownFrames = (page) => page.evaluate(() =>
     };
   }));
 
+/** Leaves candidates over UDP out of the answers to a page, as if the network let no UDP through. */
+export const withoutUdp = () => {
+  const Original = RTCPeerConnection;
+  window.RTCPeerConnection = class extends Original {
+    setRemoteDescription({ type, sdp }) {
+      const kept = sdp.split("\r\n").filter((line) => !/^a=candidate:\S+ \d+ udp /iu.test(line));
+      return super.setRemoteDescription({ type, sdp: kept.join("\r\n") });
+    }
+  };
+};
+
+/** Transport of a page's selected pair of candidates, and the server's candidate; `null`: there is none yet. */
+export const selectedPair = (page) => page.evaluate(async () => {
+  const stats = await globalThis.airlane.connection?.pc?.getStats();
+  const reports = [...(stats?.values() ?? [])];
+  const pair = stats?.get(reports.find((of) => of.type === "transport")?.selectedCandidatePairId);
+  if (!pair) return null;
+  const [local, remote] = [stats.get(pair.localCandidateId), stats.get(pair.remoteCandidateId)];
+  return { protocol: local.protocol, tcpType: local.tcpType, remoteProtocol: remote.protocol, bytes: pair.bytesReceived };
+});
+
 /** Opens a page that joins a room at once; `prepare` is a function that runs in it before its scripts, and its argument. */
 export async function joinRoom(browser, url, { name, viewport = { width: 1280, height: 800 }, prepare }) {
   const context = await browser.newContext({ viewport, permissions: ["camera", "microphone"] });

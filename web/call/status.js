@@ -31,7 +31,8 @@ function row(of) {
   const history = histories.get(of.id);
   const element = make("tr");
   const held = of.target_bps === null ? HELD[of.state] : `${HELD[of.state]}, to ${format(mbps(of.target_bps), 2)}`;
-  const kind = of.role === "member" ? "" : ` (${of.role})`;
+  const kinds = [of.role === "member" ? "" : of.role, of.transport === "tcp" ? "over TCP" : ""].filter(Boolean);
+  const kind = kinds.length > 0 ? ` (${kinds.join(", ")})` : "";
   const picture = make("td");
   const [up, down] = [of.up_bps, of.down_bps].map((bps) => format(mbps(bps), 2));
   picture.append(chart(history, `${up} Mbit/s up, ${down} down, of at most ${format(mbps(history.highest), 2)}`));
@@ -80,7 +81,8 @@ function show(status) {
   const count = (n, one, many) => `${format(n)} ${n === 1 ? one : many}`;
   byId("summary").textContent = `${count(everybody.length, "participant", "participants")} in ` +
     `${count(status.rooms.length, "room", "rooms")}; ${format(status.joined_total)} have joined in ` +
-    `${clock(status.uptime_s)}. Datagrams of nobody: ${format(status.stray_datagrams_total)}.`;
+    `${clock(status.uptime_s)}. Datagrams of nobody: ${format(status.stray_datagrams_total)}; ` +
+    `dropped over TCP: ${format(status.tcp_dropped_datagrams_total)}.`;
 }
 
 async function tick() {

@@ -1,4 +1,4 @@
-//! Driver of a conference: its socket, its timer, and what comes over HTTP.
+//! Driver of a conference: its socket, its connections, its timer, and what comes over HTTP.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -12,7 +12,9 @@ use tokio::sync::{mpsc, oneshot};
 use crate::conference::{CallStatus, Conference, JoinRequest, ParticipantId};
 use crate::error::Refusal;
 use crate::media::answerer::Answered;
+use crate::media::remote::{Remote, Transport};
 use crate::media::session::Datagram;
+use crate::media_tcp::connections::{ConnectionEvent, ConnectionTable, EventKind};
 
 /// Datagrams that are taken before what follows from them is sent.
 const MAX_BATCH: usize = 64;
@@ -42,16 +44,25 @@ pub(crate) struct Driver {
     socket: Box<dyn UdpSocket>,
     timer: Box<dyn Timer>,
     commands: mpsc::Receiver<Command>,
+    /// Connections over TCP, and what happens on them.
+    connections: ConnectionTable,
+    connection_events: mpsc::Receiver<ConnectionEvent>,
     /// Addresses of the socket as clients reach it.
     announced: Vec<SocketAddr>,
+    /// Source of input that is looked at first: each in turn, so that none is waited for because another is full.
+    first_source: usize,
 }
 
 /// Input of a driver.
 enum Input {
     Received(std::io::Result<Received>),
+    Connection(ConnectionEvent),
     Command(Option<Command>),
     Time,
 }
+
+/// Sources of input beside the timer.
+const SOURCES: usize = 3;
 
 impl Driver {
     pub(crate) fn new(
@@ -60,9 +71,19 @@ impl Driver {
         socket: Box<dyn UdpSocket>,
         announced: Vec<SocketAddr>,
         commands: mpsc::Receiver<Command>,
+        connection_events: mpsc::Receiver<ConnectionEvent>,
     ) -> Self {
-        let timer = runtime.timer(Time::FAR_FUTURE);
-        Self { conference, runtime: runtime.clone(), socket, timer, commands, announced }
+        Self {
+            conference,
+            runtime: runtime.clone(),
+            socket,
+            timer: runtime.timer(Time::FAR_FUTURE),
+            commands,
+            connections: ConnectionTable::default(),
+            connection_events,
+            announced,
+            first_source: 0,
+        }
     }
 
     /// Runs until it is told to stop, or nobody can tell it anything any more.
@@ -77,6 +98,7 @@ impl Driver {
                     Input::Received(Ok(received)) => self.receive(&received),
                     // Such as an ICMP message about a peer that is gone.
                     Input::Received(Err(e)) => tracing::debug!("the socket: {e}"),
+                    Input::Connection(event) => self.on_connection_event(event),
                     Input::Command(Some(Command::Stop { reply })) => {
                         self.close();
                         let _ = reply.send(());
@@ -91,13 +113,15 @@ impl Driver {
     }
 
     fn drive(&mut self) {
-        let Self { conference, runtime, socket, .. } = self;
-        conference.drive(runtime.now(), &mut |transmit| emit(&**socket, transmit));
+        let Self { conference, runtime, socket, connections, .. } = self;
+        let send = &mut |transmit: &_| route(&**socket, connections, transmit);
+        conference.drive(runtime.now(), send);
     }
 
     fn close(&mut self) {
-        let Self { conference, runtime, socket, .. } = self;
-        conference.close(runtime.now(), &mut |transmit| emit(&**socket, transmit));
+        let Self { conference, runtime, socket, connections, .. } = self;
+        let send = &mut |transmit: &_| route(&**socket, connections, transmit);
+        conference.close(runtime.now(), send);
     }
 
     async fn wait(&mut self) -> Input {
@@ -107,13 +131,23 @@ impl Driver {
 
     /// The next input. `at_once`: it is the time if there is none yet.
     async fn poll_input(&mut self, at_once: bool) -> Input {
-        let Self { socket, commands, timer, .. } = self;
+        let Self { socket, commands, connection_events, timer, first_source, .. } = self;
+        let first = *first_source;
+        *first_source = (first + 1) % SOURCES;
         poll_fn(|cx| {
-            if let Poll::Ready(received) = socket.poll_recv(cx) {
-                return Poll::Ready(Input::Received(received));
-            }
-            if let Poll::Ready(command) = commands.poll_recv(cx) {
-                return Poll::Ready(Input::Command(command));
+            for source in first..first + SOURCES {
+                let input = match source % SOURCES {
+                    0 => socket.poll_recv(cx).map(Input::Received),
+                    1 => match connection_events.poll_recv(cx) {
+                        Poll::Ready(Some(event)) => Poll::Ready(Input::Connection(event)),
+                        // It ends with the last handle, as the commands do.
+                        Poll::Ready(None) | Poll::Pending => Poll::Pending,
+                    },
+                    _ => commands.poll_recv(cx).map(Input::Command),
+                };
+                if input.is_ready() {
+                    return input;
+                }
             }
             if at_once {
                 return Poll::Ready(Input::Time);
@@ -125,11 +159,36 @@ impl Driver {
 
     fn receive(&mut self, received: &Received) {
         let local = SocketAddr::new(received.dst_ip, self.socket.local_addr().port());
-        let to = announced_of(&self.announced, local);
         let from = SocketAddr::new(received.src.ip().to_canonical(), received.src.port());
-        let datagram = Datagram { from, to, bytes: &received.payload };
-        let Self { conference, socket, .. } = self;
-        conference.receive(received.at, &datagram, &mut |transmit| emit(&**socket, transmit));
+        self.take(received.at, Remote::udp(from), local, &received.payload);
+    }
+
+    /// Takes a datagram that has come from a client to an address of this machine.
+    fn take(&mut self, at: Time, from: Remote, local: SocketAddr, bytes: &[u8]) {
+        let Self { conference, socket, connections, announced, .. } = self;
+        let datagram = Datagram { from, to: announced_of(announced, local), bytes };
+        let send = &mut |transmit: &_| route(&**socket, connections, transmit);
+        conference.receive(at, &datagram, send);
+    }
+
+    fn on_connection_event(&mut self, event: ConnectionEvent) {
+        let ConnectionEvent { connection, at, kind } = event;
+        let from = Remote::tcp(connection.remote);
+        match kind {
+            EventKind::Opened => return self.connections.open(connection),
+            EventKind::Closed => {}
+            EventKind::Datagram(_) if !self.connections.has(&connection) => return,
+            EventKind::Datagram(bytes) => {
+                self.take(at, from, connection.local, &bytes);
+                if self.conference.knows(from) {
+                    return connection.mark_active();
+                }
+                tracing::debug!(remote = %connection.remote, "a connection of no session is closed");
+            }
+        }
+        if self.connections.close(&connection) {
+            self.conference.forget(from);
+        }
     }
 
     fn follow(&mut self, command: Command) {
@@ -148,8 +207,15 @@ impl Driver {
                 let _ = reply.send(self.conference.leave(now, &resource));
             }
             Command::Status { reply } => {
+                let dropped = self.connections.dropped;
+                let status = CallStatus {
+                    tcp_connections: self.connections.len(),
+                    tcp_dropped_datagrams_total: dropped.datagrams,
+                    tcp_dropped_bytes_total: dropped.bytes,
+                    ..self.conference.status(now)
+                };
                 // Who asked may have gone.
-                let _ = reply.send(self.conference.status(now));
+                let _ = reply.send(status);
             }
             Command::Stop { .. } => {}
         }
@@ -166,7 +232,15 @@ fn announced_of(announced: &[SocketAddr], local: SocketAddr) -> SocketAddr {
     of_family.copied().unwrap_or(local)
 }
 
-/// Sends a datagram. What the socket refuses is a lost one.
+/// Sends a datagram over its transport.
+fn route(socket: &dyn UdpSocket, connections: &mut ConnectionTable, transmit: &Transmit) {
+    match Transport::of(transmit.proto) {
+        Transport::Udp => emit(socket, transmit),
+        Transport::Tcp => connections.send(transmit.destination, &transmit.contents),
+    }
+}
+
+/// Sends a datagram on a socket. What the socket refuses is a lost one.
 pub(crate) fn emit(socket: &dyn UdpSocket, transmit: &Transmit) {
     let (ecn, dscp) = (Ecn::default(), Dscp::default());
     let dst = match (transmit.destination, socket.local_addr()) {

@@ -2,7 +2,9 @@
 
 use std::net::SocketAddr;
 
+use airlane_quic::LimitExceeded;
 use airlane_runtime::{RuntimeExt, RuntimeHandle, UdpSocket};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
@@ -10,6 +12,7 @@ use crate::conference::{CallLimits, CallStatus, Conference, JoinRequest, Partici
 use crate::driver::{Command, Driver, MAX_COMMANDS};
 use crate::error::{CallError, Refusal};
 use crate::media::answerer::Answerer;
+use crate::media_tcp::connections::ConnectionIntake;
 use crate::names::{RoomName, participant_name};
 
 /// Handle of a conference that runs on one socket, in real or virtual time. It ends with its last handle.
@@ -19,6 +22,7 @@ pub struct ConferenceHandle {
     answerer: std::sync::Arc<Answerer>,
     clock: Clock,
     commands: mpsc::Sender<Command>,
+    connections: ConnectionIntake,
 }
 
 impl std::fmt::Debug for ConferenceHandle {
@@ -39,7 +43,8 @@ pub struct Joined {
 }
 
 impl ConferenceHandle {
-    /// Starts a conference on a socket that clients reach at the `announced` addresses.
+    /// Starts a conference on a socket that clients reach at the `announced` addresses. They are told the same ones for
+    /// TCP: who accepts connections there hands them to [`Self::serve_stream`].
     ///
     /// # Errors
     /// If no certificate for DTLS can be made.
@@ -53,9 +58,23 @@ impl ConferenceHandle {
         let clock = conference.clock();
         let answerer = Answerer::new(announced.clone(), limits.pdu_set_id)?.into();
         let (commands, following) = mpsc::channel(MAX_COMMANDS);
-        let driver = Driver::new(conference, runtime, socket, announced, following);
+        let (connections, events) = ConnectionIntake::new(runtime);
+        let driver = Driver::new(conference, runtime, socket, announced, following, events);
         runtime.spawn("call media", driver.run());
-        Ok(Self { runtime: runtime.clone(), answerer, clock, commands })
+        Ok(Self { runtime: runtime.clone(), answerer, clock, commands, connections })
+    }
+
+    /// Takes media on a connection over TCP from a client at `remote` to `local` (RFC 6544), until it ends.
+    ///
+    /// # Errors
+    /// If there are as many connections of sessions as there may be.
+    pub async fn serve_stream(
+        &self,
+        stream: impl AsyncRead + AsyncWrite,
+        remote: SocketAddr,
+        local: SocketAddr,
+    ) -> Result<(), LimitExceeded> {
+        self.connections.serve(stream, remote, local).await
     }
 
     /// Answers an offer in SDP of a client that calls itself `name`.
@@ -109,5 +128,6 @@ impl ConferenceHandle {
             // The driver may have ended by itself.
             let _ = stopped.await;
         }
+        self.connections.drained().await;
     }
 }

@@ -11,6 +11,7 @@ mod handle;
 mod http;
 mod invitation;
 mod media;
+mod media_tcp;
 mod names;
 mod server;
 mod status;
@@ -24,6 +25,8 @@ pub use conference::{
 pub use error::{CallError, Refusal};
 pub use handle::{ConferenceHandle, Joined};
 pub use invitation::invitation;
+pub use media::remote::Transport;
+pub use media_tcp::framing::{FrameDecoder, FrameTooLong, MAX_FRAME_BYTES, frame_header};
 pub use names::{InvalidRoomName, RoomName};
 pub use server::{CallServer, CallServerConfig, Ready, VideoCodec};
 pub use turn::{InvalidTurnUri, TurnConfig, TurnUri};

@@ -59,13 +59,13 @@ impl VideoCodec {
 /// Configuration of a conference server.
 #[derive(Clone, Debug)]
 pub struct CallServerConfig {
-    /// Addresses to listen at: over TCP all of them, with TLS; over UDP, for media, the first.
+    /// Addresses to listen at: over TCP all of them, with TLS; for media, over UDP and TCP, the first.
     pub listen: Vec<SocketAddr>,
     /// Addresses to listen at without TLS.
     pub http: Vec<SocketAddr>,
     /// Address at which it shows its status over HTTP, to this machine and its private networks.
     pub status: Option<SocketAddr>,
-    /// Addresses of the UDP socket as clients reach it; empty: those of this machine.
+    /// Addresses of the port of media as clients reach it; empty: those of this machine.
     pub announce: Vec<SocketAddr>,
     /// Certificate and key; `None`: one for development.
     pub certificate: Option<CertificateFiles>,
@@ -110,7 +110,7 @@ pub struct Ready {
     pub status: Option<SocketAddr>,
     /// Address of the UDP socket.
     pub media: SocketAddr,
-    /// Addresses of the UDP socket as clients are told.
+    /// Addresses of the port of media as clients are told, over UDP and TCP.
     pub announced: Vec<SocketAddr>,
     /// The development certificate, if it shows one.
     pub development: Option<Development>,
@@ -185,7 +185,7 @@ impl CallServer {
             warnings: warnings.clone(),
             stopping: stops,
         };
-        let tls = Security::Tls(TlsAcceptor::from(Arc::new(tls(&certificates)?)));
+        let acceptor = TlsAcceptor::from(Arc::new(tls(&certificates)?));
         let mut ready = Ready {
             addresses: Vec::new(),
             http: Vec::new(),
@@ -199,12 +199,14 @@ impl CallServer {
             if at.port() == 0 {
                 at.set_port(media.port());
             }
-            let listener = match listener.take() {
-                Some(first) => first,
-                None => listen(at).map_err(|e| refused(at, &e))?,
+            // Media is at the first address, over TCP as over UDP.
+            let (listener, takes_media) = match listener.take() {
+                Some(first) => (first, true),
+                None => (listen(at).map_err(|e| refused(at, &e))?, false),
             };
+            let security = Security::Tls { acceptor: acceptor.clone(), takes_media };
             ready.addresses.push(listener.local_addr().map_err(|e| refused(at, &e))?);
-            runtime.spawn("call https", connections.clone().serve(listener, tls.clone()));
+            runtime.spawn("call https", connections.clone().serve(listener, security));
         }
         for at in config.http {
             let listener = listen(at).map_err(|e| refused(at, &e))?;

@@ -1,4 +1,4 @@
-//! TURN server of somebody else, for clients that cannot send UDP to this one: which credentials they get.
+//! TURN server of somebody else, for clients that cannot reach this server: which credentials they get.
 //!
 //! Credentials are made of a secret that both servers have, and are good for a time: the name of a user is the time
 //! until which it is, in seconds since 1970, and its password HMAC-SHA-1 over the name (draft-uberti-behave-turn-rest,

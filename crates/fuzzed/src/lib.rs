@@ -39,6 +39,7 @@ mod session;
 mod socks;
 mod subflow;
 mod table;
+mod tcp_frames;
 mod tiles;
 mod trace;
 mod y4m;
@@ -73,6 +74,7 @@ pub use session::session;
 pub use socks::socks;
 pub use subflow::subflow;
 pub use table::table;
+pub use tcp_frames::tcp_frames;
 pub use tiles::tiles;
 pub use trace::trace;
 pub use y4m::y4m;
@@ -129,6 +131,7 @@ pub const TARGETS: &[Target] = &[
     target!(socks),
     target!(subflow),
     target!(table),
+    target!(tcp_frames),
     target!(tiles),
     target!(trace),
     target!(y4m),

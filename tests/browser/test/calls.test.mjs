@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { airlane, freePort, joinRoom, launchWithCamera, shownFrames, startCallServer } from "../calls.mjs";
+import {
+  airlane, freePort, joinRoom, launchWithCamera, selectedPair, shownFrames, startCallServer, withoutUdp,
+} from "../calls.mjs";
 import { whyNoBrowser } from "../chromium.mjs";
 
 const skip = whyNoBrowser() ?? (process.env.AIRLANE_URL ? "the server under test is another one" : false);
@@ -182,4 +184,30 @@ test("marks for a cell that a browser did not ask for do not disturb it", { skip
   }
   for (const { faults } of marked) assert.deepEqual(faults, []);
   assert.equal(await marking.stop(), 0, "the server stops gracefully");
+});
+
+test("pages without UDP hold their call over TCP", { skip }, async () => {
+  const args = ["--codec", "vp8", "--max-bitrate", "800", "--status", "127.0.0.1:0", "--quiet"];
+  const blocked = await startCallServer({ args });
+  const names = ["Fay", "Gil"];
+  const guests = [];
+  try {
+    for (const name of names) {
+      guests.push(await joinRoom(browser, `${blocked.url}/room`, { name, prepare: [withoutUdp] }));
+    }
+    for (const { page } of guests) {
+      await until(page, "their video moves", (shown) => shown.some((of) => of.frames >= MORE_FRAMES));
+      const { bytes, ...pair } = await selectedPair(page);
+      assert.deepEqual(pair, { protocol: "tcp", tcpType: "active", remoteProtocol: "tcp" });
+      assert.ok(bytes > 10_000, `${bytes} bytes`);
+    }
+    const status = await (await fetch(new URL("status", blocked.status))).json();
+    assert.deepEqual(status.rooms[0].participants.map((of) => of.transport), ["tcp", "tcp"]);
+    // A browser may make one from each of its interfaces.
+    assert.ok(status.tcp_connections >= names.length, `${status.tcp_connections} connections`);
+    for (const { faults } of guests) assert.deepEqual(faults, []);
+  } finally {
+    for (const { context } of guests) await context.close();
+    assert.equal(await blocked.stop(), 0, "the server stops gracefully");
+  }
 });

@@ -11,6 +11,7 @@ use airlane_runtime::{Received, RuntimeHandle, UdpSocket};
 use super::ClientSummary;
 use super::core::Core;
 use crate::driver::emit;
+use crate::media::remote::{Remote, Transport};
 use crate::media::session::Datagram;
 
 /// Time in which the connection has to come up.
@@ -22,6 +23,7 @@ const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct CallClient {
     core: Core,
     local: SocketAddr,
+    transport: Transport,
 }
 
 impl std::fmt::Debug for CallClient {
@@ -38,11 +40,11 @@ enum Input {
 }
 
 impl CallClient {
-    pub(super) fn new(core: Core, local: SocketAddr) -> Self {
-        Self { core, local }
+    pub(super) fn new(core: Core, local: SocketAddr, transport: Transport) -> Self {
+        Self { core, local, transport }
     }
 
-    /// Takes part on a socket until `stop`, or for `length` from the connection on.
+    /// Takes part on a socket, which may be a [`StreamSocket`](super::StreamSocket), until `stop`, or for `length` from the connection on.
     pub async fn run(
         mut self,
         runtime: &RuntimeHandle,
@@ -68,7 +70,12 @@ impl CallClient {
                 break Some("the server ended the call, or the connection was lost");
             }
             if end.is_none() && now.since(started) > CONNECT_TIMEOUT {
-                break Some("the server's media port does not answer: is UDP let through?");
+                break Some(match self.transport {
+                    Transport::Udp => {
+                        "the server's media port does not answer: is UDP let through?"
+                    }
+                    Transport::Tcp => "the server does not answer on the connection for media",
+                });
             }
             if now.since(heard) > SILENCE_TIMEOUT {
                 break Some("nothing comes from the server any more");
@@ -86,7 +93,8 @@ impl CallClient {
             match input.await {
                 Input::Received(Ok(received)) => {
                     heard = received.at;
-                    let (from, to) = (received.src, self.local);
+                    let from = Remote { transport: self.transport, address: received.src };
+                    let to = self.local;
                     let datagram = Datagram { from, to, bytes: &received.payload };
                     let send = &mut |transmit: &_| emit(socket, transmit);
                     self.core.receive(received.at, &datagram, send);

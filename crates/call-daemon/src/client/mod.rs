@@ -12,6 +12,7 @@ mod party;
 mod reception;
 mod signalling;
 mod sound;
+mod stream_socket;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub use self::party::Party;
 pub use self::reception::ReceivedSummary;
 pub use self::signalling::{CallUrl, InvalidCallUrl};
 pub use self::sound::{Sound, SoundError};
+pub use self::stream_socket::StreamSocket;
 
 /// Configuration of a client.
 #[derive(Clone, Debug)]
@@ -50,7 +52,7 @@ pub struct ClientSummary {
     pub connected_after_s: Option<f64>,
     /// Length of the call, s, from then on.
     pub length_s: f64,
-    /// Rate that it sent, with the headers of IP and UDP.
+    /// Rate that it sent, with the headers of IP and of UDP or TCP.
     pub sent_bps: f64,
     /// Rate that it received, with those headers.
     pub received_bps: f64,

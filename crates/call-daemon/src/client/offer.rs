@@ -6,6 +6,7 @@ use airlane_base::{InputError, Time};
 use str0m::bwe::Bitrate;
 use str0m::change::{SdpAnswer, SdpPendingOffer};
 use str0m::media::{Direction, MediaKind, Mid, Rid, Simulcast, SimulcastLayer};
+use str0m::net::TcpType;
 use str0m::{Candidate, RtcConfig};
 
 use super::ClientConfig;
@@ -15,6 +16,7 @@ use super::feed::Feed;
 use crate::clock::Clock;
 use crate::error::CallError;
 use crate::media::extension;
+use crate::media::remote::Transport;
 use crate::media::session::Session;
 
 /// Bandwidth that the uplink is taken to have at first.
@@ -107,27 +109,38 @@ impl ClientOffer {
         &self.sdp
     }
 
-    /// Addresses at which an answer says that the server is.
-    pub fn candidates(answer: &str) -> Vec<SocketAddr> {
+    /// Addresses at which an answer says that the server is reached over a transport.
+    pub fn candidates(answer: &str, transport: Transport) -> Vec<SocketAddr> {
         let of_line = |line: &str| {
             let mut fields = line.trim().strip_prefix("a=candidate:")?.split_whitespace();
             // Foundation, component, transport, priority, address, port (RFC 8839, section 5.1).
-            let is_udp = fields.nth(2)?.eq_ignore_ascii_case("udp");
+            let is_wanted = fields.nth(2)?.eq_ignore_ascii_case(transport.name());
             let ip = fields.nth(1)?.parse().ok()?;
             let port = fields.next()?.parse().ok()?;
-            is_udp.then_some(SocketAddr::new(ip, port))
+            is_wanted.then_some(SocketAddr::new(ip, port))
         };
         answer.lines().filter_map(of_line).collect()
     }
 
-    /// Takes the answer. `local` is the address of the socket on which the call will be.
+    /// Takes the answer. `local` is the address of the socket or connection on which the call will be.
     ///
     /// # Errors
     /// If the answer cannot be taken.
-    pub fn accept(mut self, answer: &str, local: SocketAddr) -> Result<CallClient, CallError> {
+    pub fn accept(
+        mut self,
+        answer: &str,
+        local: SocketAddr,
+        transport: Transport,
+    ) -> Result<CallClient, CallError> {
         let wrong =
             |e: &dyn std::fmt::Display| CallError::Peer(format!("the server's answer: {e}"));
-        let candidate = Candidate::host(local, "udp").map_err(|e| wrong(&e))?;
+        let candidate = match transport {
+            Transport::Udp => Candidate::builder().udp().host(local).build(),
+            Transport::Tcp => {
+                Candidate::builder().tcp().host(local).tcptype(TcpType::Active).build()
+            }
+        };
+        let candidate = candidate.map_err(|e| wrong(&e))?;
         let answer = SdpAnswer::from_sdp_string(answer).map_err(|e| wrong(&e))?;
         let pending = self.pending;
         let accepted = self.core.session.call(|rtc| {
@@ -135,7 +148,7 @@ impl ClientOffer {
             rtc.sdp_api().accept_answer(pending, answer)
         });
         match accepted {
-            Some(Ok(())) => Ok(CallClient::new(self.core, local)),
+            Some(Ok(())) => Ok(CallClient::new(self.core, local, transport)),
             Some(Err(e)) => Err(wrong(&e)),
             None => Err(wrong(&"it cannot be understood")),
         }
@@ -153,6 +166,7 @@ mod tests {
                       a=candidate:3 1 UDP 1 2001:db8::1 4460 typ host\r\na=candidate:x\r\n";
         let expected: [SocketAddr; 2] =
             ["192.0.2.7:4460".parse().unwrap(), "[2001:db8::1]:4460".parse().unwrap()];
-        assert_eq!(ClientOffer::candidates(answer), expected);
+        assert_eq!(ClientOffer::candidates(answer, Transport::Udp), expected);
+        assert_eq!(ClientOffer::candidates(answer, Transport::Tcp), expected[..1]);
     }
 }

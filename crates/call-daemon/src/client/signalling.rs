@@ -107,7 +107,7 @@ async fn exchange(
     name: &str,
     sdp: &str,
 ) -> Result<(http::StatusCode, Bytes), String> {
-    let CallTarget { url, trust } = target;
+    let CallTarget { url, trust, .. } = target;
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let stream = TcpStream::connect((url.host.as_str(), url.port)).await.map_err(|e| text(&e))?;
     let body = serde_json::to_vec(&PageOffer { name, sdp }).map_err(|e| text(&e))?;

@@ -1,20 +1,21 @@
 //! Sessions by what a datagram shows: the name in a STUN request, or the address that it comes from.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use super::messages::ParticipantId;
+use crate::media::remote::Remote;
 
-/// Addresses that one client may send from.
-const MAX_ADDRESSES: usize = 8;
+/// Addresses that one client may send from: over TCP a browser has one for each of its interfaces and each address that is
+/// announced.
+const MAX_ADDRESSES: usize = 32;
 
 /// Sessions by name and address. No packet makes more than two look-ups.
 #[derive(Debug, Default)]
 pub(crate) struct Demux {
     by_fragment: BTreeMap<String, ParticipantId>,
-    by_address: BTreeMap<SocketAddr, ParticipantId>,
+    by_address: BTreeMap<Remote, ParticipantId>,
     /// Addresses of each, the latest last.
-    addresses: BTreeMap<ParticipantId, Vec<SocketAddr>>,
+    addresses: BTreeMap<ParticipantId, Vec<Remote>>,
 }
 
 impl Demux {
@@ -27,12 +28,12 @@ impl Demux {
         self.by_fragment.get(fragment).copied()
     }
 
-    pub(crate) fn by_address(&self, address: SocketAddr) -> Option<ParticipantId> {
+    pub(crate) fn by_address(&self, address: Remote) -> Option<ParticipantId> {
         self.by_address.get(&address).copied()
     }
 
     /// Takes note that a client has proven to send from an address. Its oldest one is forgotten if it has many.
-    pub(crate) fn bind(&mut self, address: SocketAddr, id: ParticipantId) {
+    pub(crate) fn bind(&mut self, address: Remote, id: ParticipantId) {
         if self.by_address.get(&address) == Some(&id) {
             return;
         }
@@ -49,6 +50,15 @@ impl Demux {
         }
     }
 
+    /// Forgets an address; the session that it was of.
+    pub(crate) fn unbind(&mut self, address: Remote) -> Option<ParticipantId> {
+        let id = self.by_address.remove(&address)?;
+        if let Some(addresses) = self.addresses.get_mut(&id) {
+            addresses.retain(|of| *of != address);
+        }
+        Some(id)
+    }
+
     pub(crate) fn remove(&mut self, fragment: &str, id: ParticipantId) {
         self.by_fragment.remove(fragment);
         for address in self.addresses.remove(&id).unwrap_or_default() {
@@ -61,8 +71,22 @@ impl Demux {
 mod tests {
     use super::*;
 
-    fn at(port: u16) -> SocketAddr {
-        SocketAddr::from(([192, 0, 2, 1], port))
+    fn at(port: u16) -> Remote {
+        Remote::udp(([192, 0, 2, 1], port).into())
+    }
+
+    #[test]
+    fn an_address_is_of_a_session_over_one_transport() {
+        let (a, b) = (ParticipantId(1), ParticipantId(2));
+        let mut demux = Demux::default();
+        demux.add("a".to_owned(), a);
+        demux.add("b".to_owned(), b);
+        let (udp, tcp) = (at(1), Remote::tcp(at(1).address));
+        demux.bind(udp, a);
+        assert_eq!((demux.by_address(udp), demux.by_address(tcp)), (Some(a), None));
+        demux.bind(tcp, b);
+        assert_eq!((demux.by_address(udp), demux.unbind(tcp)), (Some(a), Some(b)));
+        assert_eq!((demux.by_address(tcp), demux.unbind(tcp)), (None, None));
     }
 
     #[test]
@@ -75,7 +99,8 @@ mod tests {
             demux.bind(at(port), a);
         }
         assert_eq!(demux.by_address.len(), MAX_ADDRESSES);
-        assert_eq!((demux.by_address(at(992)), demux.by_address(at(993))), (None, Some(a)));
+        let last = 1000 - MAX_ADDRESSES as u16;
+        assert_eq!((demux.by_address(at(last)), demux.by_address(at(last + 1))), (None, Some(a)));
         // An address that is another's now is no more the first one's.
         demux.bind(at(1000), b);
         demux.remove("a", a);

@@ -39,6 +39,7 @@ use self::room::Room;
 use crate::clock::Clock;
 use crate::error::Refusal;
 use crate::media::answerer::Answered;
+use crate::media::remote::Remote;
 use crate::media::session::Datagram;
 use crate::media::stun;
 use crate::names::RoomName;
@@ -206,6 +207,19 @@ impl Conference {
         let id = participant.id;
         // str0m keeps one packet at a time: it is taken before the next datagram. Whoever gets it is driven later.
         self.drain(at, id, send, &mut Vec::new());
+    }
+
+    /// True if a client has proven to send from an address.
+    pub(crate) fn knows(&self, remote: Remote) -> bool {
+        self.demux.by_address(remote).is_some()
+    }
+
+    /// Forgets an address from which nothing comes any more: its client is sent to over another one, if it has one.
+    pub(crate) fn forget(&mut self, remote: Remote) {
+        let Some(id) = self.demux.unbind(remote) else { return };
+        let Some(participant) = self.participants.get_mut(&id) else { return };
+        participant.session.forget(remote);
+        self.ready.insert(id);
     }
 
     /// Takes what a session has to say.

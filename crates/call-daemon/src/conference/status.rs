@@ -17,6 +17,12 @@ pub struct CallStatus {
     pub joined_total: u64,
     /// Datagrams that were of no session.
     pub stray_datagrams_total: u64,
+    /// Connections over TCP with media that are open.
+    pub tcp_connections: usize,
+    /// Datagrams that were not sent over TCP because their connection had no room, or was gone.
+    pub tcp_dropped_datagrams_total: u64,
+    /// Bytes of these datagrams.
+    pub tcp_dropped_bytes_total: u64,
 }
 
 /// Status of a room.
@@ -37,13 +43,15 @@ pub struct ParticipantStatus {
     pub role: &'static str,
     /// True once packets can come and go.
     pub is_connected: bool,
+    /// Transport of what goes to it: `udp` or `tcp`.
+    pub transport: &'static str,
     /// Estimate of the controller of its uplink, as it reports it.
     pub up_estimate_bps: Option<f64>,
     /// Estimate of the controller of its downlink.
     pub down_estimate_bps: Option<f64>,
     /// Share of the packets to it that were lost of late.
     pub down_loss: f64,
-    /// Bytes that came from it, with the headers of IP and UDP.
+    /// Bytes that came from it, with the headers of IP and of UDP or TCP.
     pub received_bytes: u64,
     /// Bytes that went to it, with these headers.
     pub sent_bytes: u64,
@@ -53,7 +61,7 @@ pub struct ParticipantStatus {
 }
 
 impl Conference {
-    /// Status of all rooms.
+    /// Status of all rooms. Connections are the driver's.
     pub(crate) fn status(&self, now: Time) -> CallStatus {
         let rooms = self.rooms.iter().map(|(name, room)| {
             let members = room.members.iter().filter_map(|id| self.participants.get(id));
@@ -65,6 +73,7 @@ impl Conference {
             rooms: rooms.collect(),
             joined_total: self.joined_total,
             stray_datagrams_total: self.stray_datagrams,
+            ..CallStatus::default()
         }
     }
 }
@@ -81,6 +90,7 @@ impl Participant {
                 Role::Viewer => "viewer",
             },
             is_connected: self.is_connected,
+            transport: self.session.transport.name(),
             up_estimate_bps: up.map(Rate::as_f64),
             down_estimate_bps: down.map(Rate::as_f64),
             down_loss: self.path.down_loss,

@@ -1,4 +1,5 @@
-//! Connections of clients over TCP: with TLS, or without it for this machine and for proxies.
+//! Connections of clients over TCP: with TLS, or without it for this machine and for proxies. On the port of media some of
+//! them carry media.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,6 +21,8 @@ use tokio_rustls::TlsAcceptor;
 
 use super::Answer;
 use super::signalling::Signalling;
+use crate::media_tcp::framing::may_begin_frame;
+use crate::media_tcp::tune;
 
 /// Time in which a handshake is over, and in which the head of a request has come.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -35,7 +38,11 @@ const TLS_HANDSHAKE: u8 = 0x16;
 #[derive(Clone)]
 pub(crate) enum Security {
     /// TLS; requests without it are redirected.
-    Tls(TlsAcceptor),
+    Tls {
+        acceptor: TlsAcceptor,
+        /// True if clients may send media on connections without TLS: it has security of its own.
+        takes_media: bool,
+    },
     /// Plain HTTP.
     Plain,
 }
@@ -72,18 +79,28 @@ impl Connections {
             let (this, security, mut stopping) =
                 (self.clone(), security.clone(), self.stopping.clone());
             self.runtime.spawn("call connection", async move {
-                tokio::select! {
+                let media = tokio::select! {
                     biased;
-                    () = this.connection(stream, peer, security) => {}
-                    () = permit.evicted() => {}
-                    _ = stopping.wait_for(|stops| *stops) => {}
-                    () = this.runtime.sleep(MAX_AGE) => {}
+                    media = this.connection(stream, peer, security) => media,
+                    () = permit.evicted() => None,
+                    _ = stopping.wait_for(|stops| *stops) => None,
+                    () = this.runtime.sleep(MAX_AGE) => None,
+                };
+                drop(permit);
+                if let Some(stream) = media {
+                    this.media(stream, peer).await;
                 }
             });
         }
     }
 
-    async fn connection(&self, stream: TcpStream, peer: SocketAddr, security: Security) {
+    /// Answers requests on a connection until it ends; the connection, if it has media instead.
+    async fn connection(
+        &self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        security: Security,
+    ) -> Option<TcpStream> {
         // Without it the last bytes of an answer may wait; it goes on all the same.
         let _ = stream.set_nodelay(true);
         let service = {
@@ -92,36 +109,47 @@ impl Connections {
         };
         match security {
             Security::Plain => self.http(TokioIo::new(stream), service).await,
-            Security::Tls(acceptor) => {
-                let handshake = async {
+            Security::Tls { acceptor, takes_media } => {
+                let first = async {
                     let mut first = [0];
                     if stream.peek(&mut first).await.ok()? == 0 {
                         return None;
                     }
-                    Some(first[0] == TLS_HANDSHAKE)
+                    Some(first[0])
                 };
-                let is_tls = tokio::select! {
+                let first = tokio::select! {
                     biased;
-                    is_tls = handshake => is_tls,
+                    first = first => first,
                     () = self.runtime.sleep(HANDSHAKE_TIMEOUT) => None,
                 };
-                match is_tls {
-                    Some(true) => {
+                match first? {
+                    TLS_HANDSHAKE => {
                         let stream = tokio::select! {
                             biased;
-                            stream = acceptor.accept(stream) => stream,
-                            () = self.runtime.sleep(HANDSHAKE_TIMEOUT) => return,
+                            stream = acceptor.accept(stream) => stream.ok()?,
+                            () = self.runtime.sleep(HANDSHAKE_TIMEOUT) => return None,
                         };
-                        let Ok(stream) = stream else { return };
                         self.http(TokioIo::new(stream), service).await;
                     }
-                    Some(false) => {
+                    first if takes_media && may_begin_frame(first) => return Some(stream),
+                    _ => {
                         let service = service_fn(|request| std::future::ready(redirect(&request)));
                         self.http(TokioIo::new(stream), service).await;
                     }
-                    None => {}
                 }
             }
+        }
+        None
+    }
+
+    /// Hands a connection to the conference until it ends.
+    async fn media(&self, stream: TcpStream, peer: SocketAddr) {
+        // A connection that fails here has ended.
+        let Ok(local) = tune(&stream).and_then(|()| stream.local_addr()) else { return };
+        let served = self.signalling.conference.serve_stream(stream, peer, local).await;
+        if let Err(e) = served {
+            let message = format_args!("a connection for media of {}: {e}", peer.ip());
+            self.warnings.warn("media connections", message);
         }
     }
 

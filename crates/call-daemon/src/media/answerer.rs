@@ -8,6 +8,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use str0m::bwe::Bitrate;
 use str0m::config::{CryptoProvider, DtlsCert};
 use str0m::ice::IceCreds;
+use str0m::net::TcpType;
 use str0m::{Candidate, IceConnectionState, Rtc, RtcConfig};
 
 use super::extension;
@@ -103,8 +104,13 @@ impl Answerer {
         let credentials = self.credentials().map_err(|e| Refusal::Offer(e.to_string()))?;
         let fragment = credentials.ufrag.clone();
         let mut rtc = self.config(credentials).set_ice_lite(true).build(now);
-        for address in &self.announced {
-            let candidate = Candidate::host(*address, "udp");
+        let udp = self.announced.iter().map(|at| Candidate::builder().udp().host(*at).build());
+        // For who cannot send UDP: their priority is lower (RFC 6544, section 4.2).
+        let tcp = self
+            .announced
+            .iter()
+            .map(|at| Candidate::builder().tcp().host(*at).tcptype(TcpType::Passive).build());
+        for candidate in udp.chain(tcp) {
             let candidate = candidate.map_err(|e| Refusal::Offer(e.to_string()))?;
             rtc.add_local_candidate(candidate);
         }

@@ -6,6 +6,7 @@ pub(crate) mod demand;
 pub(crate) mod extension;
 pub(crate) mod line;
 pub(crate) mod offer;
+pub(crate) mod remote;
 pub(crate) mod session;
 pub(crate) mod speaker;
 pub(crate) mod stun;

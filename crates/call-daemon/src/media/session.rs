@@ -4,11 +4,12 @@ use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use str0m::net::{DatagramRecv, Protocol, Receive, Transmit};
-use str0m::{Event, Input, Output, Rtc};
+use str0m::net::{DatagramRecv, Receive, Transmit};
+use str0m::{Candidate, CandidateKind, Event, Input, Output, Rtc};
 
-/// Bytes of the headers of IP version 4 and UDP.
-const IP_UDP_BYTES: u64 = 28;
+use super::remote::{Remote, Transport};
+use super::stun::is_stun;
+
 /// Share of the bytes of packets that is payload: the rest is headers, and packets that are sent again.
 pub(crate) const MEDIA_SHARE: f64 = 0.93;
 /// Times that str0m may want to be called at one time without anything to show for it, and the pause after that.
@@ -17,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Pause before a session is called again that wants to be called at once.
 const MIN_PAUSE: Duration = Duration::from_micros(500);
 
-/// Bytes and packets of a session since its beginning, with the headers of IP and UDP.
+/// Bytes and packets of a session since its beginning, with the headers of IP and of UDP or TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     pub(crate) received_bytes: u64,
@@ -31,11 +32,13 @@ pub(crate) struct Session {
     rtc: Rtc,
     is_over: bool,
     pub(crate) traffic: Traffic,
+    /// Transport of the last datagram that was sent, but for answers to checks of any pair of addresses.
+    pub(crate) transport: Transport,
 }
 
 impl Session {
     pub(crate) fn new(rtc: Rtc) -> Self {
-        Self { rtc, is_over: false, traffic: Traffic::default() }
+        Self { rtc, is_over: false, traffic: Traffic::default(), transport: Transport::Udp }
     }
 
     /// True if nothing comes of it any more.
@@ -54,16 +57,38 @@ impl Session {
         result.ok()
     }
 
-    /// True if a datagram from this address is of this session: proven by its password, or by the address.
+    /// True if a STUN message has this session's password.
     pub(crate) fn accepts(&mut self, at: Instant, datagram: &Datagram<'_>) -> bool {
-        let Some(input) = datagram.input(at) else { return false };
+        // str0m takes all that comes from the address that it sends to, over whichever transport: here it knows of none.
+        let address = SocketAddr::from(([0, 0, 0, 0], 0));
+        let from = Remote { address, ..datagram.from };
+        let Some(input) = (Datagram { from, ..*datagram }).input(at) else { return false };
         self.call(|rtc| rtc.accepts(&input)).unwrap_or(false)
+    }
+
+    /// Forgets an address of the client from which nothing comes any more. [`Self::drain`] has to follow.
+    pub(crate) fn forget(&mut self, remote: Remote) {
+        let (protocol, kind) = (remote.transport.protocol(), CandidateKind::PeerReflexive);
+        let foundation = String::new();
+        let gone = Candidate::from_parts(
+            foundation,
+            1,
+            protocol,
+            1,
+            remote.address,
+            kind,
+            None,
+            None,
+            None,
+        );
+        self.call(|rtc| rtc.direct_api().invalidate_candidate(&gone));
     }
 
     /// Takes a datagram. One that makes no sense is a lost one.
     pub(crate) fn receive(&mut self, at: Instant, datagram: &Datagram<'_>) {
         let Some(input) = datagram.input(at) else { return };
-        self.traffic.received_bytes += datagram.bytes.len() as u64 + IP_UDP_BYTES;
+        let header_bytes = datagram.from.transport.header_bytes();
+        self.traffic.received_bytes += datagram.bytes.len() as u64 + header_bytes;
         self.traffic.received_packets += 1;
         if let Some(Err(e)) = self.call(|rtc| rtc.handle_input(input)) {
             tracing::debug!("a session ended: {e}");
@@ -79,7 +104,7 @@ impl Session {
         send: &mut dyn FnMut(&Transmit),
         events: &mut Vec<Event>,
     ) -> Option<Instant> {
-        let mut traffic = self.traffic;
+        let (mut traffic, mut transport) = (self.traffic, self.transport);
         let drained = self.call(|rtc| {
             rtc.handle_input(Input::Timeout(now))?;
             let mut idle = 0;
@@ -92,7 +117,12 @@ impl Session {
                         rtc.handle_input(Input::Timeout(now))?;
                     }
                     Output::Transmit(transmit) => {
-                        traffic.sent_bytes += transmit.contents.len() as u64 + IP_UDP_BYTES;
+                        let over = Transport::of(transmit.proto);
+                        let header_bytes = over.header_bytes();
+                        if !is_stun(&transmit.contents) {
+                            transport = over;
+                        }
+                        traffic.sent_bytes += transmit.contents.len() as u64 + header_bytes;
                         traffic.sent_packets += 1;
                         send(&transmit);
                     }
@@ -100,7 +130,7 @@ impl Session {
                 }
             }
         });
-        self.traffic = traffic;
+        (self.traffic, self.transport) = (traffic, transport);
         let drained: Result<Instant, str0m::RtcError> = drained?;
         match drained {
             Ok(at) if self.rtc.is_alive() => Some(at.max(now + MIN_PAUSE)),
@@ -120,16 +150,16 @@ impl Session {
 /// Datagram that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram<'a> {
-    pub(crate) from: SocketAddr,
+    pub(crate) from: Remote,
     /// Address that the client has sent it to, as it was announced.
     pub(crate) to: SocketAddr,
     pub(crate) bytes: &'a [u8],
 }
 
-impl Datagram<'_> {
-    fn input(&self, at: Instant) -> Option<Input<'_>> {
+impl<'a> Datagram<'a> {
+    fn input(&self, at: Instant) -> Option<Input<'a>> {
         let contents = DatagramRecv::try_from(self.bytes).ok()?;
-        let (source, destination) = (self.from, self.to);
-        Some(Input::Receive(at, Receive { proto: Protocol::Udp, source, destination, contents }))
+        let (proto, source) = (self.from.transport.protocol(), self.from.address);
+        Some(Input::Receive(at, Receive { proto, source, destination: self.to, contents }))
     }
 }

@@ -53,9 +53,20 @@ pub(super) fn page(status: &CallStatus) -> String {
     );
     let participants = status.rooms.iter().map(|room| room.participants.len() as u64).sum();
     page.register("airlane_call_participants", "Participants", whole(participants));
+    page.register(
+        "airlane_call_tcp_connections",
+        "Connections over TCP with media",
+        whole(status.tcp_connections as u64),
+    );
     for (name, help, value) in [
         ("joined", "Participants who have joined", status.joined_total),
         ("stray_datagrams", "Datagrams that were of no session", status.stray_datagrams_total),
+        (
+            "tcp_dropped_datagrams",
+            "Datagrams that a connection over TCP had no room for",
+            status.tcp_dropped_datagrams_total,
+        ),
+        ("tcp_dropped_bytes", "Bytes of these datagrams", status.tcp_dropped_bytes_total),
     ] {
         let counter = Counter::<u64>::default();
         counter.inc_by(value);
@@ -96,6 +107,7 @@ mod tests {
             name: "a \"name\"\n".to_owned(),
             role: "member",
             is_connected: true,
+            transport: "tcp",
             up_estimate_bps: None,
             down_estimate_bps: Some(1.6e6),
             down_loss: 0.01,
@@ -108,12 +120,14 @@ mod tests {
             uptime_s: 1.0,
             rooms: vec![room],
             joined_total: 3,
+            tcp_dropped_bytes_total: 4,
             ..CallStatus::default()
         };
         let page = page(&status);
         for line in [
             "airlane_call_participants 1",
             "airlane_call_joined_total 3",
+            "airlane_call_tcp_dropped_bytes_total 4",
             "airlane_call_participant_capacity_bps{room=\"room\",participant=\"7\"} 2000000.0",
             "airlane_call_participant_held{room=\"room\",participant=\"7\"} 1.0",
         ] {

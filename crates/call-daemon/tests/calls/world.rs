@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
 use airlane_call_daemon::client::{ClientConfig, ClientOffer, ClientSummary, Clip};
-use airlane_call_daemon::{CallLimits, ConferenceHandle, Refusal, Role};
+use airlane_call_daemon::{CallLimits, CallStatus, ConferenceHandle, Refusal, Role, Transport};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, OctopusConfig, QueueSpec};
 use airlane_net::{Access, HalfDuplexAccess, HalfDuplexWay, LinkAccess, SendJitter, Topology, Way};
 use airlane_runtime::virtual_time::World;
 use airlane_runtime::{Datagram, RuntimeExt, RuntimeHandle};
 use parking_lot::Mutex;
+
+use crate::carrier::Carrier;
+use crate::tcp_strangers::attribute;
 
 /// Frames per second of all clips, and frames from one key frame to the next.
 const FRAME_RATE: u32 = 25;
@@ -91,6 +94,8 @@ pub struct Member {
     pub span: (Duration, Duration),
     /// True if at the end it is gone without a word.
     pub vanishes: bool,
+    /// Way of its media.
+    pub carrier: Carrier,
 }
 
 impl Member {
@@ -101,6 +106,7 @@ impl Member {
             video: encodings.iter().map(|kbps| clip(*kbps)).collect(),
             span: (Duration::ZERO, end),
             vanishes: false,
+            carrier: Carrier::Udp,
         }
     }
 
@@ -115,6 +121,11 @@ impl Member {
 
     pub fn from(self, start: Duration) -> Self {
         Self { span: (start, self.span.1), ..self }
+    }
+
+    /// The member, with its media on a connection, which its access does not limit.
+    pub fn over(self, carrier: Carrier) -> Self {
+        Self { carrier, ..self }
     }
 
     pub fn vanishing(self) -> Self {
@@ -136,6 +147,15 @@ pub type Outcome = Result<ClientSummary, Refusal>;
 
 /// Runs a call to the end of its last member; outcomes in the members' order.
 pub fn call(members: Vec<Member>, limits: CallLimits, disturbance: Disturbance) -> Vec<Outcome> {
+    observed_call(members, limits, disturbance).0
+}
+
+/// Runs a call; also the server's status a second before the end.
+pub fn observed_call(
+    members: Vec<Member>,
+    limits: CallLimits,
+    disturbance: Disturbance,
+) -> (Vec<Outcome>, CallStatus) {
     let seed = Seed(7);
     let mut topology = Topology::new(SendJitter::Services(1.0), seed);
     let server_host = topology.add_server();
@@ -168,7 +188,7 @@ pub fn call(members: Vec<Member>, limits: CallLimits, disturbance: Disturbance) 
         let (host, conference, outcomes) = (host.clone(), conference.clone(), outcomes.clone());
         host.clone().spawn("client", async move {
             host.sleep_until(Time::ZERO + member.span.0).await;
-            let outcome = take_part(&host, &conference, i, &member).await;
+            let outcome = take_part(&host, &conference, address, i, &member).await;
             outcomes.lock()[i] = outcome;
         });
     }
@@ -203,16 +223,24 @@ pub fn call(members: Vec<Member>, limits: CallLimits, disturbance: Disturbance) 
             });
         }
     }
+    let status = Arc::new(Mutex::new(CallStatus::default()));
+    let (clock, asked, found) = (server.clone(), conference.clone(), status.clone());
+    server.spawn("status", async move {
+        clock.sleep_until(Time::ZERO + last.saturating_sub(Duration::from_secs(1))).await;
+        // A conference that was stopped has none.
+        *found.lock() = asked.status().await.unwrap_or_default();
+    });
     let clock = server.clone();
     let end = Time::ZERO + last + Duration::from_millis(500);
     world.run(async move { clock.sleep_until(end).await }).unwrap();
     drop(conference);
-    outcomes.lock().clone()
+    (outcomes.lock().clone(), status.lock().clone())
 }
 
 async fn take_part(
     host: &RuntimeHandle,
     conference: &ConferenceHandle,
+    server: SocketAddr,
     number: usize,
     member: &Member,
 ) -> Outcome {
@@ -225,10 +253,17 @@ async fn take_part(
     };
     let offer = ClientOffer::new(config, host.now()).unwrap();
     let room = "room".parse().unwrap();
-    let joined = conference.join(room, Role::Member, &format!("p{number}"), offer.sdp()).await?;
-    let any = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0);
-    let socket = host.bind_udp(any).unwrap();
-    let client = offer.accept(&joined.sdp, socket.local_addr()).unwrap();
+    let own = offer.sdp().to_owned();
+    let joined = conference.join(room, Role::Member, &format!("p{number}"), &own).await?;
+    let transport = match member.carrier {
+        Carrier::Udp | Carrier::Shadowed(_) => Transport::Udp,
+        _ => Transport::Tcp,
+    };
+    assert_eq!(ClientOffer::candidates(&joined.sdp, transport), [server]);
+    let socket = member.carrier.socket(host, conference, server);
+    let client = offer.accept(&joined.sdp, socket.local_addr(), transport).unwrap();
+    let name = [&joined.sdp, &own].map(|sdp| attribute(sdp, "ice-ufrag")).join(":");
+    member.carrier.shadow(host, conference, (socket.local_addr(), server), &name);
     let end = host.sleep_until(Time::ZERO + member.span.1);
     if member.vanishes {
         // What is dropped says nothing.

@@ -11,7 +11,7 @@ use airlane_call_daemon::client::{
 };
 use airlane_call_daemon::{
     CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, InvalidTurnUri, RoomName,
-    TurnConfig, TurnUri, VideoCodec,
+    Transport, TurnConfig, TurnUri, VideoCodec,
 };
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -48,6 +48,15 @@ pub(crate) enum CodecName {
     Vp8,
 }
 
+/// Transport of media.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TransportName {
+    /// UDP
+    Udp,
+    /// TCP, as browsers do that cannot send UDP
+    Tcp,
+}
+
 /// Switch of a part.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Switch {
@@ -70,8 +79,9 @@ impl CodecName {
 #[derive(Debug, Args)]
 pub(crate) struct CallServeArgs {
     /// Address to listen on: over TCP for pages and signalling (HTTPS), over UDP, with the same
-    /// number, for all media of all calls; a name stands for all its addresses, none for all of this
-    /// machine's; may be repeated, and media is at the first
+    /// number, for all media of all calls, and over TCP for media of who cannot send UDP; a name
+    /// stands for all its addresses, none for all of this machine's; may be repeated, and media is at
+    /// the first
     #[arg(long, value_name = "ADDR:PORT", default_value = "localhost:4460")]
     listen: Vec<String>,
     /// Address to listen on without TLS, for this machine's own browsers or behind a proxy that has
@@ -82,8 +92,9 @@ pub(crate) struct CallServeArgs {
     /// JSON, /metrics for Prometheus
     #[arg(long, value_name = "ADDR:PORT", value_parser = local_address)]
     status: Option<SocketAddr>,
-    /// Address, and port if it is another, at which clients reach the UDP port of --listen, such as
-    /// that of a router in front of this machine; may be repeated [default: those of this machine]
+    /// Address, and port if it is another, at which clients reach the port of --listen for media,
+    /// over UDP and TCP, such as that of a router in front of this machine; may be repeated [default:
+    /// those of this machine]
     #[arg(long, value_name = "ADDR[:PORT]", value_parser = announced)]
     announce: Vec<SocketAddr>,
     /// The server's certificates in PEM, its own first [default: one for development]
@@ -96,7 +107,7 @@ pub(crate) struct CallServeArgs {
     /// in a file that its owner alone may read (openssl rand 32)
     #[arg(long, value_name = "FILE")]
     room_key: Option<PathBuf>,
-    /// TURN server for clients that cannot send UDP here, such as turn:turn.example.org:3478: they get
+    /// TURN server for clients that can reach this server neither over UDP nor over TCP, such as turn:turn.example.org:3478: they get
     /// credentials that are good for 12 hours; may be repeated
     #[arg(long, value_name = "URI", requires = "turn_secret", value_parser = turn_uri)]
     turn: Vec<TurnUri>,
@@ -230,6 +241,9 @@ pub(crate) struct CallJoinArgs {
     /// Seconds that each takes part, from its connection on [default: until it is stopped]
     #[arg(long, value_name = "S", value_parser = positive_seconds)]
     duration: Option<f64>,
+    /// Transport of media
+    #[arg(long, value_enum, value_name = "TRANSPORT", default_value = "udp")]
+    transport: TransportName,
     /// Trust any certificate, such as one for development
     #[arg(long)]
     insecure: bool,
@@ -272,8 +286,12 @@ impl CallJoinArgs {
             offset: f64::from(n) / f64::from(self.participants),
         };
         let trust = airlane_certificate::trust(self.insecure);
+        let transport = match self.transport {
+            TransportName::Udp => Transport::Udp,
+            TransportName::Tcp => Transport::Tcp,
+        };
         Ok(Party {
-            target: CallTarget { url: self.url.clone(), trust },
+            target: CallTarget { url: self.url.clone(), trust, transport },
             clients: (0..self.participants).map(config).collect(),
             stagger: Duration::from_secs_f64(self.stagger),
             length: self.duration.map(Duration::from_secs_f64),

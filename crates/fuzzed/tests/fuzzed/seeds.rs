@@ -5,6 +5,7 @@ use std::path::Path;
 
 use airlane_base::Time;
 use airlane_call::wire as calls;
+use airlane_call_daemon::FrameDecoder;
 use airlane_call_daemon::client::{Clip, Sound};
 use airlane_capture::{Header, Radiotap};
 use airlane_cupid::{FEEDBACK_BYTES, Feedback};
@@ -147,6 +148,12 @@ fn is_understood(name: &str, data: &[u8]) -> bool {
         }
         "subflow" => SessionHello::decode(data).is_ok() || whole(data, SubflowFrame::decode),
         "table" => table::parse(data).is_ok(),
+        "tcp_frames" => {
+            let mut decoder = FrameDecoder::default();
+            decoder.push(&data[1..]);
+            while let Ok(Some(_)) = decoder.next_frame() {}
+            decoder.waiting_bytes() == 0
+        }
         "tiles" => tiles::parse(data, "file").is_ok(),
         "trace" => Trace::parse(data, "seed").is_ok(),
         "y4m" => {
