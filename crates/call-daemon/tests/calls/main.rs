@@ -3,4 +3,5 @@
 mod calls;
 mod cell;
 mod faults;
+mod uplink;
 mod world;

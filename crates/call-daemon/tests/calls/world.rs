@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
-use airlane_call_daemon::client::{ClientConfig, ClientOffer, ClientSummary, Clip};
+use airlane_call_daemon::client::{ClientConfig, ClientOffer, ClientSummary, Clip, SendQueue};
 use airlane_call_daemon::{CallLimits, ConferenceHandle, Refusal, Role};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, OctopusConfig, QueueSpec};
@@ -91,6 +91,8 @@ pub struct Member {
     pub span: (Duration, Duration),
     /// True if at the end it is gone without a word.
     pub vanishes: bool,
+    /// Queue of its video.
+    pub queue: SendQueue,
 }
 
 impl Member {
@@ -101,6 +103,7 @@ impl Member {
             video: encodings.iter().map(|kbps| clip(*kbps)).collect(),
             span: (Duration::ZERO, end),
             vanishes: false,
+            queue: SendQueue::Pacer,
         }
     }
 
@@ -115,6 +118,10 @@ impl Member {
 
     pub fn from(self, start: Duration) -> Self {
         Self { span: (start, self.span.1), ..self }
+    }
+
+    pub fn queueing(self, queue: SendQueue) -> Self {
+        Self { queue, ..self }
     }
 
     pub fn vanishing(self) -> Self {
@@ -221,6 +228,7 @@ async fn take_part(
         video: member.video.clone(),
         audio: None,
         max_people: 7,
+        queue: member.queue,
         offset: number as f64 / 10.0,
     };
     let offer = ClientOffer::new(config, host.now()).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_base::InputError;
 use airlane_call_daemon::client::{
-    CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, Sound, SoundError,
+    CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, SendQueue, Sound, SoundError,
 };
 use airlane_call_daemon::{
     CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, RoomName, VideoCodec,
@@ -54,6 +54,15 @@ pub(crate) enum Switch {
     On,
     /// It is not done
     Off,
+}
+
+/// Queue of frames that wait.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum QueueName {
+    /// The pacer of WebRTC
+    Pacer,
+    /// One in front of it that drops by Octopus's rules
+    Octopus,
 }
 
 impl CodecName {
@@ -199,6 +208,11 @@ pub(crate) struct CallJoinArgs {
     /// 1, or 0, 2, 1, 2, again and again, as `ffmpeg -ts-parameters` makes them
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=3))]
     temporal_layers: u8,
+    /// Where frames wait that the uplink does not carry yet: in the pacer, which drops nothing, or in a
+    /// queue in front of it, which keeps the pacer's short and drops frames of the same or a higher
+    /// temporal layer than a newer one (Octopus), and what waited for 500 ms
+    #[arg(long, value_enum, value_name = "QUEUE", default_value = "pacer")]
+    queue: QueueName,
     /// Audio to send, again and again: Opus in Ogg, as `ffmpeg -c:a libopus FILE.opus` makes it
     #[arg(long, value_name = "FILE")]
     audio: Option<PathBuf>,
@@ -256,6 +270,10 @@ impl CallJoinArgs {
             video: video.clone(),
             audio: audio.clone(),
             max_people: self.max_people as usize,
+            queue: match self.queue {
+                QueueName::Pacer => SendQueue::Pacer,
+                QueueName::Octopus => SendQueue::Octopus,
+            },
             offset: f64::from(n) / f64::from(self.participants),
         };
         let trust = airlane_certificate::trust(self.insecure);
