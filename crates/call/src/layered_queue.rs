@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_octopus::{Dropper, Header, MAX_PRIORITY, Mark, Marking, Options, Verdict};
 
 use crate::queue::QueueConfig;
+use crate::service_rate::ServiceRate;
 
 /// Streams whose frames are told apart at one time; those of more are dropped for their age alone.
 const MAX_STREAMS: usize = 64;
@@ -56,6 +57,7 @@ pub struct LayeredQueue<K, T> {
     next_flow: u64,
     bytes: u64,
     dropped: u64,
+    service: ServiceRate,
     /// Videos of which a key frame is to be asked for.
     wanted: BTreeSet<K>,
 }
@@ -105,6 +107,7 @@ impl<K: Ord + Copy, T> LayeredQueue<K, T> {
             next_flow: 0,
             bytes: 0,
             dropped: 0,
+            service: ServiceRate::default(),
             wanted: BTreeSet::new(),
         }
     }
@@ -139,6 +142,9 @@ impl<K: Ord + Copy, T> LayeredQueue<K, T> {
         if frame.is_key {
             self.wanted.remove(&stream);
         }
+        if self.waiting.is_empty() {
+            self.service.begins_to_wait(now);
+        }
         self.bytes += u64::from(frame.bytes);
         self.waiting.push_back(Waiting { at: now, stream, frame, mark, item });
     }
@@ -148,6 +154,7 @@ impl<K: Ord + Copy, T> LayeredQueue<K, T> {
         while let Some(Waiting { at, stream, frame, mark, item }) = self.waiting.pop_front() {
             self.bytes -= u64::from(frame.bytes);
             if self.leaves(now - at, now, stream, frame, &mark) {
+                self.service.leaves(now, frame.bytes);
                 return Some(item);
             }
         }
@@ -189,6 +196,11 @@ impl<K: Ord + Copy, T> LayeredQueue<K, T> {
         if frame.temporal_layer == 0 && !has_key {
             self.wanted.insert(stream);
         }
+    }
+
+    /// Rate at which frames leave; `None` while none waits, or it is not known yet.
+    pub fn service_rate(&self, now: Time) -> Option<Rate> {
+        if self.waiting.is_empty() { None } else { self.service.rate(now) }
     }
 
     /// True if no frame waits.

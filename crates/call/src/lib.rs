@@ -18,6 +18,7 @@ mod queue;
 mod rate;
 mod sender;
 mod server;
+mod service_rate;
 mod speakers;
 mod speech;
 mod split;

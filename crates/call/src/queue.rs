@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use bytes::Bytes;
 
 use crate::layered_queue::{LayeredFrame, LayeredQueue};
@@ -200,6 +200,13 @@ impl FrameQueue {
     /// Payload bytes that wait.
     pub fn bytes(&self) -> u64 {
         self.bytes + self.layered.iter().flatten().map(LayeredQueue::bytes).sum::<u64>()
+    }
+
+    /// Rate at which video leaves that is dropped by Octopus's rules; `None` while none waits, or it is not known yet.
+    /// While both wait, cameras tell: screens leave before them.
+    pub fn service_rate(&self, now: Time) -> Option<Rate> {
+        let [screens, cameras] = self.layered.as_ref()?;
+        cameras.service_rate(now).or_else(|| screens.service_rate(now))
     }
 
     /// Frames dropped so far.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_quic::{Connection, QuicError};
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
@@ -130,6 +130,11 @@ impl FrameSender {
     /// Bytes that wait here; those that wait in the connection are at most [`UNSENT_BYTES`].
     pub(crate) fn bytes(&self) -> u64 {
         self.queue.lock().bytes()
+    }
+
+    /// Rate at which video leaves by [`FrameQueue::service_rate`].
+    pub(crate) fn service_rate(&self, now: Time) -> Option<Rate> {
+        self.queue.lock().service_rate(now)
     }
 
     pub(crate) fn dropped(&self) -> u64 {

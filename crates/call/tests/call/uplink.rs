@@ -172,7 +172,7 @@ fn fall(setup: Setup, uplink_limit_bytes: Option<u64>) -> Outcome {
 }
 
 fn camera(config: &mut airlane_call::ParticipantConfig) {
-    let (min_rate, max_rate) = (Rate::from_mbps(0.3), Rate::from_mbps(2.0));
+    let (min_rate, max_rate) = (Rate::from_mbps(0.15), Rate::from_mbps(2.0));
     config.camera = Some(EncoderConfig { min_rate, max_rate, ..EncoderConfig::default() });
 }
 
@@ -205,27 +205,29 @@ fn max_delay(seen: &[(u32, Duration, Duration)], from: Duration, to: Duration) -
 fn a_fall_of_the_uplink_costs_layers_and_not_time() {
     let (free, aged) = (fall(by_age, None), fall(by_age, Some(6_000)));
     let outcome = fall(by_octopus, Some(6_000));
-    let of = |outcome| max_delay(&seen(outcome), S * 10, LENGTH);
-    println!("longest delay {:?}, {:?}, {:?}", of(&free), of(&aged), of(&outcome));
-    let seen = seen(&outcome);
-    let steady = max_delay(&seen, S * 10, FALL[0] - S);
-    println!("before it {steady:?}");
-    assert!(of(&outcome) < Duration::from_millis(450), "{:?}", of(&outcome));
-    assert!(of(&outcome) < of(&free));
+    let longest = |outcome| max_delay(&seen(outcome), S * 10, LENGTH);
+    let [free, aged, octopus] = [&free, &aged, &outcome].map(longest);
+    println!("longest delay {free:?}, {aged:?}, {octopus:?}");
+    assert!(octopus < Duration::from_millis(650), "{octopus:?}");
+    assert!(octopus < free / 2 && octopus < aged, "{octopus:?} {free:?} {aged:?}");
     // What was dropped is of the higher layers.
+    let seen = seen(&outcome);
     let shown: BTreeSet<u32> = seen.iter().map(|(number, ..)| *number).collect();
     let encoded = outcome.encoded[0].iter().filter(|record| record.track == Track::Camera);
-    let counted = encoded
-        .filter(|record| (Time::ZERO + S * 10..Time::ZERO + LENGTH - S).contains(&record.at));
-    let missing: Vec<_> = counted.filter(|record| !shown.contains(&record.frame)).collect();
-    println!("{} frames missing", missing.len());
-    assert!(!missing.is_empty());
+    let counted = encoded.filter(|record| record.at < Time::ZERO + LENGTH - S);
+    let missing: Vec<_> = counted
+        .filter(|record| record.at >= Time::ZERO + S * 10 && !shown.contains(&record.frame))
+        .collect();
     for record in &missing {
         assert!(!record.is_key && record.frame % 4 != 0, "{record:?}");
     }
-    // It is back at once.
-    let back = Time::ZERO + FALL[1] + Duration::from_millis(500);
-    assert!(missing.iter().all(|record| record.at < back), "{missing:?}");
-    let after = max_delay(&seen, FALL[1] + S, LENGTH);
-    assert!(after < steady + Duration::from_millis(100), "{after:?}, {steady:?}");
+    // It is back at once: BBR alone, which leaves its path empty for a moment every 10 s, still costs a frame or two.
+    let back = FALL[1] + Duration::from_millis(200);
+    let in_fall = |at: Duration| (FALL[0] - S / 5..back).contains(&at);
+    let (lost, probed): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|record| in_fall(record.at.since_start()));
+    assert!((20..60).contains(&lost.len()), "{} frames", lost.len());
+    assert!(probed.len() <= 6, "{probed:?}");
+    let (before, after) = (max_delay(&seen, S * 10, FALL[0] - S), max_delay(&seen, back, LENGTH));
+    assert!(after < before + Duration::from_millis(50), "{after:?}, {before:?}");
 }
