@@ -63,8 +63,10 @@ fn a_slow_uplink_costs_layers_and_not_time() {
     let (paced, waiting) = watch(video(), SendQueue::Pacer);
     let (sender, fresh) = watch(video(), SendQueue::Octopus);
     assert_eq!(paced.dropped_frames, 0);
-    assert!(sender.dropped_frames > 0, "{sender:?}");
-    assert!(fresh.delay_p99_s < 0.6 * waiting.delay_p99_s, "{fresh:?} {waiting:?}");
+    assert!((20..200).contains(&sender.dropped_frames), "{sender:?}");
+    assert!(fresh.delay_p95_s < 0.3 * waiting.delay_p95_s, "{fresh:?} {waiting:?}");
+    assert!(fresh.delay_p99_s < 0.75 * waiting.delay_p99_s, "{fresh:?} {waiting:?}");
+    assert_eq!(sender.sent_frames + sender.dropped_frames, paced.sent_frames);
     assert!(fresh.freezes <= waiting.freezes, "{fresh:?} {waiting:?}");
 }
 
@@ -83,6 +85,5 @@ fn nothing_is_dropped_where_there_is_room() {
     ];
     let outcomes = call(members, CallLimits::default(), Disturbance::Nothing);
     let sender = outcomes[0].as_ref().unwrap();
-    println!("{sender:?}");
-    assert!(sender.sent_frames > 230, "{sender:?}");
+    assert!(sender.sent_frames > 230 && sender.dropped_frames == 0, "{sender:?}");
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use airlane_base::{Rate, Seed, Time};
 use airlane_call::wire::Track;
 use airlane_call::{
-    AllocatorKind, Dropping, Encoder, EncoderConfig, LayeredFrame, LayeredQueue, QueueConfig,
-    ServerConfig, Thinning,
+    AllocatorKind, Dropping, EncodedRecord, Encoder, EncoderConfig, LayeredFrame, LayeredQueue,
+    QueueConfig, ServerConfig, Thinning,
 };
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, QueueSpec};
@@ -224,7 +224,7 @@ fn a_fall_of_the_uplink_costs_layers_and_not_time() {
     // It is back at once: BBR alone, which leaves its path empty for a moment every 10 s, still costs a frame or two.
     let back = FALL[1] + Duration::from_millis(200);
     let in_fall = |at: Duration| (FALL[0] - S / 5..back).contains(&at);
-    let (lost, probed): (Vec<_>, Vec<_>) =
+    let (lost, probed): (Vec<&EncodedRecord>, Vec<&EncodedRecord>) =
         missing.into_iter().partition(|record| in_fall(record.at.since_start()));
     assert!((20..60).contains(&lost.len()), "{} frames", lost.len());
     assert!(probed.len() <= 6, "{probed:?}");
