@@ -375,7 +375,9 @@ impl<'a> RunContext<'a> {
         let (from, to) = (pair.from[0], pair.address.ip());
         self.uplink_limits.push(UplinkLimit { from, to, max_ip_bytes });
         // A socket to ask on: nothing is sent by it.
-        let socket = made(pair.client.bind_udp(SocketAddr::new(from, 0)))?;
+        let socket = pair.client.bind_udp(SocketAddr::new(from, 0));
+        let socket =
+            socket.map_err(|e| LabError::fault(format!("a socket cannot be made: {e}")))?;
         Ok(move |cx: &mut Context<'_>| socket.poll_send_ready(cx, to))
     }
 
