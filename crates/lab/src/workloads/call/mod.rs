@@ -58,10 +58,7 @@ impl Workload for Call {
     }
 
     fn scenarios(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("call", include_str!("../../../../../scenarios/call.toml")),
-            ("uplink", include_str!("../../../../../scenarios/uplink.toml")),
-        ]
+        &[("call", include_str!("../../../../../scenarios/call.toml"))]
     }
 }
 
