@@ -7,6 +7,7 @@ mod coordination;
 mod encoder;
 mod error;
 mod last_n;
+mod layered_queue;
 mod layers;
 mod media_transport;
 mod meter;
@@ -17,9 +18,11 @@ mod queue;
 mod rate;
 mod sender;
 mod server;
+mod service_rate;
 mod speakers;
 mod speech;
 mod split;
+mod uplink_room;
 pub mod wire;
 
 pub use allocate::{Allocation, Allocator, AllocatorKind, Offer, StreamId};
@@ -27,6 +30,7 @@ pub use coordination::{Coordination, CoordinationConfig, DEFAULT_OPTIMISER_TIMEO
 pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
+pub use layered_queue::{LayeredFrame, LayeredQueue};
 pub use layers::{InvalidLayers, LayerSelection, LayerTable, MAX_SPATIAL_LAYERS};
 pub use media_transport::{
     ArrivedMessages, EndOf, Media, MediaCounts, MediaOf, MediaTransport, OutgoingVideo,
@@ -37,7 +41,7 @@ pub use participant::{
     ReceivedRecord, TrackChange, join, participant_transport,
 };
 pub use playout::Playout;
-pub use queue::{Frame, FrameQueue, QueueConfig};
+pub use queue::{Dropping, Frame, FrameQueue, QueueConfig};
 pub use rate::{RateConfig, estimate};
 pub use sender::OutgoingMessage;
 pub use server::{
@@ -47,3 +51,4 @@ pub use server::{
 pub use speakers::ActiveSpeaker;
 pub use speech::{SpeechConfig, Spurts};
 pub use split::{max_min, max_min_by_tier};
+pub use uplink_room::UplinkRoom;

@@ -3,23 +3,37 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use bytes::Bytes;
 
+use crate::layered_queue::{LayeredFrame, LayeredQueue};
 use crate::wire::{MediaHeader, ParticipantId, Track};
+
+/// Rules by which frames of video are dropped that wait in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dropping {
+    /// Those that waited too long, with all that need them.
+    #[default]
+    Age,
+    /// Also those that newer ones make worthless, as in a queue of Octopus.
+    Octopus,
+}
 
 /// Bounds of a [`FrameQueue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueConfig {
     /// Time that a frame of video may wait.
     pub max_wait: Duration,
-    /// Bytes of memory that frames which wait take.
+    /// Bytes of memory that frames which wait take; by Octopus's rules screens and cameras have as many each.
     pub max_bytes: u64,
+    /// Rules by which frames of video are dropped.
+    pub dropping: Dropping,
 }
 
 impl Default for QueueConfig {
     fn default() -> Self {
-        Self { max_wait: Duration::from_millis(500), max_bytes: 4 << 20 }
+        let dropping = Dropping::default();
+        Self { max_wait: Duration::from_millis(500), max_bytes: 4 << 20, dropping }
     }
 }
 
@@ -68,10 +82,12 @@ impl Frame {
 ///
 /// A frame of video that waited too long is dropped, and with it the later ones of its track up to the next
 /// key frame, which could not be decoded. A frame of a higher temporal layer takes with it only those of such layers,
-/// up to the next one of layer 0.
+/// up to the next one of layer 0. By [`Dropping::Octopus`] see [`LayeredQueue`].
 #[derive(Debug, Default)]
 pub struct FrameQueue {
     config: QueueConfig,
+    /// Screens and cameras that are dropped by Octopus's rules; `None`: by their age.
+    layered: Option<[LayeredQueue<(ParticipantId, Track), Frame>; 2]>,
     audio: VecDeque<(Time, Frame)>,
     screens: VecDeque<(Time, Frame)>,
     cameras: VecDeque<(Time, Frame)>,
@@ -90,7 +106,11 @@ pub struct FrameQueue {
 impl FrameQueue {
     /// An empty queue.
     pub fn new(config: QueueConfig) -> Self {
-        Self { config, ..Self::default() }
+        let layered = match config.dropping {
+            Dropping::Age => None,
+            Dropping::Octopus => Some([LayeredQueue::new(config), LayeredQueue::new(config)]),
+        };
+        Self { config, layered, ..Self::default() }
     }
 
     /// Adds a frame that arrived at `now`.
@@ -99,6 +119,10 @@ impl FrameQueue {
         let bytes = u64::from(header.payload_bytes);
         let is_audio = header.track == Track::Audio;
         let track = (header.source, header.track);
+        if let Some([screens, cameras]) = self.layered.as_mut().filter(|_| !is_audio) {
+            let queue = if header.track == Track::Screen { screens } else { cameras };
+            return queue.push(now, track, LayeredFrame::from(&header), frame);
+        }
         if header.is_key {
             self.broken_tail.remove(&track);
             self.wanted.remove(&track);
@@ -132,6 +156,9 @@ impl FrameQueue {
 
     /// Takes the next frame of video, and drops those in front of it that waited too long.
     pub fn pop_video(&mut self, now: Time) -> Option<Frame> {
+        if let Some([screens, cameras]) = &mut self.layered {
+            return screens.pop(now).or_else(|| cameras.pop(now));
+        }
         loop {
             let (at, frame) = self.screens.pop_front().or_else(|| self.cameras.pop_front())?;
             let header = frame.header;
@@ -158,22 +185,33 @@ impl FrameQueue {
 
     /// True if frames of video wait.
     pub fn has_video(&self) -> bool {
+        let mut layered = self.layered.iter().flatten();
         !(self.screens.is_empty() && self.cameras.is_empty())
+            || layered.any(|queue| !queue.is_empty())
     }
 
     /// Tracks of which a key frame is to be asked for, each once.
     pub fn take_wanted(&mut self) -> Vec<(ParticipantId, Track)> {
+        let layered = self.layered.iter_mut().flatten();
+        self.wanted.extend(layered.flat_map(LayeredQueue::take_wanted));
         std::mem::take(&mut self.wanted).into_iter().collect()
     }
 
     /// Payload bytes that wait.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes + self.layered.iter().flatten().map(LayeredQueue::bytes).sum::<u64>()
+    }
+
+    /// Rate at which video leaves that is dropped by Octopus's rules; `None` while none waits, or it is not known yet.
+    /// While both wait, cameras tell: screens leave before them.
+    pub fn service_rate(&self, now: Time) -> Option<Rate> {
+        let [screens, cameras] = self.layered.as_ref()?;
+        cameras.service_rate(now).or_else(|| screens.service_rate(now))
     }
 
     /// Frames dropped so far.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.dropped + self.layered.iter().flatten().map(LayeredQueue::dropped).sum::<u64>()
     }
 
     /// Forgets a participant that has left: its frames are not sent.
@@ -188,9 +226,24 @@ impl FrameQueue {
                 stays
             });
         }
+        for queue in self.layered.iter_mut().flatten() {
+            queue.forget(|(of, _)| *of == source);
+        }
         let Self { broken_head, broken_tail, thinned, wanted, .. } = self;
         for tracks in [broken_head, broken_tail, thinned, wanted] {
             tracks.retain(|(of, _)| *of != source);
+        }
+    }
+}
+
+impl From<&MediaHeader> for LayeredFrame {
+    fn from(header: &MediaHeader) -> Self {
+        Self {
+            number: header.frame,
+            is_key: header.is_key,
+            temporal_layer: header.temporal_layer,
+            reference_distance: header.reference_distance,
+            bytes: header.payload_bytes,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_quic::{Connection, QuicError};
 use airlane_runtime::RuntimeHandle;
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::queue::{Frame, FrameQueue, QueueConfig};
+use crate::uplink_room::UplinkRoom;
 use crate::wire::{MediaHeader, ParticipantId, Track};
 
 /// Priorities of streams: audio leaves before all video, messages before both.
@@ -46,12 +47,18 @@ pub(crate) struct FrameSender {
     padding: Mutex<u64>,
     pads: Notify,
     encode: Box<EncodeHeader>,
+    /// Room for more packets, where the access tells; frames of video wait for it.
+    room: Option<UplinkRoom>,
     /// Task of a media transport that waits for video.
     waiting: Mutex<Option<Waker>>,
 }
 
 impl FrameSender {
-    pub(crate) fn new(config: QueueConfig, encode: Box<EncodeHeader>) -> Arc<Self> {
+    pub(crate) fn new(
+        config: QueueConfig,
+        encode: Box<EncodeHeader>,
+        room: Option<UplinkRoom>,
+    ) -> Arc<Self> {
         let queue = Mutex::new(FrameQueue::new(config));
         Arc::new(Self {
             queue,
@@ -60,6 +67,7 @@ impl FrameSender {
             padding: Mutex::default(),
             pads: Notify::new(),
             encode,
+            room,
             waiting: Mutex::default(),
         })
     }
@@ -124,6 +132,11 @@ impl FrameSender {
         self.queue.lock().bytes()
     }
 
+    /// Rate at which video leaves by [`FrameQueue::service_rate`].
+    pub(crate) fn service_rate(&self, now: Time) -> Option<Rate> {
+        self.queue.lock().service_rate(now)
+    }
+
     pub(crate) fn dropped(&self) -> u64 {
         self.queue.lock().dropped()
     }
@@ -159,12 +172,18 @@ impl FrameSender {
                 return std::future::pending().await;
             }
             loop {
+                if let Some(room) = &self.room {
+                    room.wait(connection, clock).await;
+                }
                 let Some(frame) = self.queue.lock().pop_video(clock.now()) else {
                     self.video.notified().await;
                     continue;
                 };
                 if let Err(e) = self.send(connection, frame, 0).await {
                     return e;
+                }
+                if self.room.is_some() {
+                    UplinkRoom::settle(clock).await;
                 }
             }
         };

@@ -82,6 +82,13 @@ pub trait UdpSocket: Send + Sync + Debug {
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if it is not, and those of the socket.
     fn try_send(&self, datagram: &Datagram<'_>) -> io::Result<()>;
+    /// Ready while the access below takes more datagrams to `dst` without a long queue; else the task is woken once
+    /// it does. A sender that has something to drop waits for it. One task waits at a time. Where the runtime does
+    /// not know, which is so in real time, it is always ready.
+    fn poll_send_ready(&self, cx: &mut Context<'_>, dst: IpAddr) -> Poll<()> {
+        let _ = (cx, dst);
+        Poll::Ready(())
+    }
     /// Receives one datagram, or registers the task to be woken when one arrives.
     ///
     /// # Errors

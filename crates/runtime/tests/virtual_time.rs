@@ -229,3 +229,43 @@ fn an_address_belongs_to_one_host() {
     w.host("a", [10, 0, 0, 2].into());
     w.host_with("b", &[[10, 0, 0, 1].into(), [10, 0, 0, 2].into()]);
 }
+
+/// A sender that waits for room has little more than the limit in front of the link, and one that does not has all.
+#[test]
+fn who_waits_for_room_keeps_the_queue_short() {
+    let longest = |max_ip_bytes: Option<u64>| {
+        let rtt = Duration::from_millis(20);
+        let mut net = Dumbbell::new(Rate::from_mbps(1.0), rtt, 1.0, 1).build(Seed(3));
+        let [a, b] = [net.clients[0], net.servers[0]].map(|host| net.network.addresses(host)[0]);
+        if let Some(max) = max_ip_bytes {
+            assert!(net.network.limit_backlog(a, b, max));
+        }
+        let mut w = World::new(Seed(7), net.network);
+        let (a, b) = (w.host("a", a), w.host("b", b));
+        let delays = w.run(async move {
+            let (from, to) = (bind(&a, 0), bind(&b, 9));
+            let there = to.local_addr();
+            let clock = a.clone();
+            a.spawn("send", async move {
+                for _ in 0..100 {
+                    poll_fn(|cx| from.poll_send_ready(cx, there.ip())).await;
+                    let mut payload = [0; 1000];
+                    payload[..8].copy_from_slice(&clock.now().as_nanos().to_be_bytes());
+                    send(&*from, there, &payload).await;
+                }
+                std::future::pending::<()>().await;
+            });
+            let mut delays = Vec::new();
+            for _ in 0..100 {
+                let (received, payload) = recv(&*to).await;
+                let sent = u64::from_be_bytes(payload[..8].try_into().unwrap());
+                delays.push(received.at - Time::from_nanos(sent));
+            }
+            delays
+        });
+        delays.unwrap().into_iter().max().unwrap()
+    };
+    // The uplink carries 10 Mbit/s, 0.8 ms for a packet.
+    assert!(longest(None) > Duration::from_millis(80), "{:?}", longest(None));
+    assert!(longest(Some(3000)) < Duration::from_millis(15), "{:?}", longest(Some(3000)));
+}

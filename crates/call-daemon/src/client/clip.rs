@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use airlane_call::LayeredFrame;
 use airlane_media::ivf::{IvfError, IvfFile};
 use airlane_media::vp9;
 
@@ -60,6 +61,21 @@ pub(super) struct ClipFrame {
     pub(super) is_layer_sync: bool,
     /// No frame depends on it.
     pub(super) is_discardable: bool,
+    /// Distance to the frame that it depends on, if it is no key frame.
+    pub(super) reference_distance: u8,
+}
+
+impl ClipFrame {
+    /// The frame's place in what is sent of the clip, under this number.
+    pub(super) fn place(&self, number: u32) -> LayeredFrame {
+        LayeredFrame {
+            number,
+            is_key: self.is_key_frame,
+            temporal_layer: self.temporal,
+            reference_distance: self.reference_distance,
+            bytes: u32::try_from(self.data.len()).unwrap_or(u32::MAX),
+        }
+    }
 }
 
 impl Clip {
@@ -91,6 +107,7 @@ impl Clip {
             temporal: 0,
             is_layer_sync: false,
             is_discardable: false,
+            reference_distance: 1,
         };
         let frames: Vec<ClipFrame> = file.frames.iter().map(|of| frame(of.data)).collect();
         if !frames.first().is_some_and(|frame| frame.is_key_frame) {
@@ -124,6 +141,8 @@ impl Clip {
             };
             frame.is_layer_sync = frame.temporal == 1 || (frame.temporal == 2 && position == 1);
             frame.is_discardable = frame.temporal == layers - 1;
+            // Each depends on the nearest one of a lower layer; the lowest layer on itself.
+            frame.reference_distance = 1 << position.trailing_zeros().min(u32::from(layers) - 1);
         }
         self.temporal_layers = layers;
         Ok(self)
@@ -192,6 +211,8 @@ mod tests {
         let three = clip().with_temporal_layers(3).unwrap();
         let sync: Vec<bool> = three.frames.iter().map(|frame| frame.is_layer_sync).collect();
         assert_eq!(sync[..4], [false, true, true, false]);
+        let distances: Vec<u8> = three.frames.iter().map(|f| f.reference_distance).collect();
+        assert_eq!(distances[..5], [4, 1, 2, 1, 4]);
         let discardable = three.frames.iter().filter(|frame| frame.is_discardable).count();
         assert_eq!(discardable, 4);
         for (layers, error) in [(0, ClipError::TemporalLayers), (4, ClipError::TemporalLayers)] {

@@ -9,14 +9,14 @@ use str0m::Event;
 use str0m::bwe::{Bitrate, BweKind};
 use str0m::channel::ChannelId;
 use str0m::format::Codec;
-use str0m::media::{KeyframeRequestKind, MediaKind, Mid, Pt, Rid};
+use str0m::media::{KeyframeRequestKind, MediaKind, Mid, Pt};
 use str0m::net::Transmit;
-use str0m::rtp::{ExtensionValues, RtpPacket, RtpWrite, SeqNo, Ssrc};
+use str0m::rtp::{RtpPacket, Ssrc};
 
 use super::ClientSummary;
-use super::feed::{FIRST_SEQUENCE, Feed, fitting};
 use super::frames::{FrameBuffer, Packet};
 use super::reception::Reception;
+use super::sending::{AUDIO_BPS, Clocked, SentVideo};
 use super::sound::Sound;
 use crate::clock::Clock;
 use crate::conference::{FromClient, ParticipantId, Person, ToClient};
@@ -30,25 +30,10 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 const NOTICE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval at which a key frame is asked for at most.
 const KEY_FRAME_INTERVAL: Duration = Duration::from_millis(500);
-/// Rate that is left for audio, bit/s.
-const AUDIO_BPS: f64 = 50e3;
 /// Rate that is looked for relative to all encodings.
 const AIM_MARGIN: f64 = 1.15;
 /// People whose media is accounted for, over the whole call: a server may name any number.
 const MAX_RECEPTIONS: usize = 10_000;
-/// Time by which frames may be late. What is later is left out: a client that stood still sends no burst.
-const MAX_LAG: Duration = Duration::from_secs(1);
-
-/// Video that a client sends.
-pub(super) struct SentVideo {
-    pub(super) mid: Mid,
-    pub(super) codec: VideoCodec,
-    /// Names of the encodings; none of one alone.
-    pub(super) rids: Vec<Rid>,
-    pub(super) rates_bps: Vec<f64>,
-    pub(super) frame_interval: Duration,
-    pub(super) feeds: Vec<Feed>,
-}
 
 /// Line on which video or audio of somebody comes.
 struct ReceivingLine {
@@ -63,38 +48,32 @@ struct ReceivingLine {
     asked: Option<Time>,
 }
 
-/// Media with the time of its next frame or packet; `None`: it has not begun.
-struct Clocked<T> {
-    media: T,
-    due: Option<Time>,
-}
-
 /// State of a client.
 pub(super) struct Core {
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) session: Session,
     name: String,
-    started: Time,
+    pub(super) started: Time,
     connected: Option<Time>,
-    video: Option<Clocked<SentVideo>>,
+    pub(super) video: Option<Clocked<SentVideo>>,
     /// Encodings that are sent.
-    sent_encodings: usize,
-    audio: Option<Clocked<(Mid, Arc<Sound>)>>,
+    pub(super) sent_encodings: usize,
+    pub(super) audio: Option<Clocked<(Mid, Arc<Sound>)>>,
     /// Packets of audio so far.
-    sent_packets: usize,
+    pub(super) sent_packets: usize,
     lines: BTreeMap<Mid, ReceivingLine>,
     channel: Option<ChannelId>,
     own: Option<ParticipantId>,
     receptions: BTreeMap<ParticipantId, (String, Reception)>,
     epoch: Option<u32>,
-    ceiling_bps: Option<u64>,
+    pub(super) ceiling_bps: Option<u64>,
     noticed: Time,
-    estimate_bps: Option<f64>,
+    pub(super) estimate_bps: Option<f64>,
     next_report: Time,
     /// Time at which str0m wants to be called.
     timeout: Option<Instant>,
     notices: u64,
-    sent_frames: u64,
+    pub(super) sent_frames: u64,
     marked_packets: u64,
     is_over: bool,
 }
@@ -189,9 +168,10 @@ impl Core {
         self.send_audio(now, send);
         self.send_video(now, send);
         self.drain(now, send);
+        self.send_waiting(now, send);
     }
 
-    fn drain(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
+    pub(super) fn drain(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
         let instant = self.clock.instant(now);
         let mut events = Vec::new();
         self.timeout = self.session.drain(instant, send, &mut events);
@@ -350,92 +330,6 @@ impl Core {
         });
     }
 
-    fn send_audio(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
-        while let Some(audio) = &mut self.audio
-            && let Some(due) = audio.due.filter(|due| *due <= now)
-        {
-            let due = if now.since(due) > MAX_LAG { now } else { due };
-            let (mid, sound) = (audio.media.0, audio.media.1.clone());
-            let packet = &sound.packets[self.sent_packets % sound.packets.len()];
-            let first_sequence = FIRST_SEQUENCE + self.sent_packets as u64;
-            self.sent_packets += 1;
-            audio.due = Some(due + packet.duration);
-            let (rid, codec, payloads) = (None, Codec::Opus, vec![packet.data.clone()]);
-            self.write(due, Outgoing { mid, rid, codec, first_sequence, payloads });
-            self.drain(now, send);
-        }
-    }
-
-    fn send_video(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
-        while let Some(video) = &mut self.video
-            && let Some(due) = video.due.filter(|due| *due <= now)
-        {
-            let due = if now.since(due) > MAX_LAG { now } else { due };
-            let budget = [self.estimate_bps, self.ceiling_bps.map(|bps| bps as f64)];
-            let budget = budget.into_iter().flatten().fold(f64::INFINITY, f64::min);
-            let budget = (budget - AUDIO_BPS) * MEDIA_SHARE;
-            let encodings = fitting(budget, &video.media.rates_bps, self.sent_encodings);
-            for feed in video.media.feeds.iter_mut().take(encodings).skip(self.sent_encodings) {
-                feed.request_key_frame();
-            }
-            self.sent_encodings = encodings;
-            let codec = match video.media.codec {
-                VideoCodec::Vp8 => Codec::Vp8,
-                VideoCodec::Vp9 => Codec::Vp9,
-                VideoCodec::Av1 => Codec::Av1,
-            };
-            video.due = Some(due + video.media.frame_interval);
-            let (mid, rids) = (video.media.mid, &video.media.rids);
-            let feeds = video.media.feeds.iter_mut().take(encodings).enumerate();
-            let frames: Vec<Outgoing> = feeds
-                .map(|(place, feed)| {
-                    let (rid, (first_sequence, payloads)) =
-                        (rids.get(place).copied(), feed.payloads());
-                    Outgoing { mid, rid, codec, first_sequence, payloads }
-                })
-                .collect();
-            for frame in frames {
-                self.sent_frames += 1;
-                self.write(due, frame);
-                self.drain(now, send);
-            }
-        }
-    }
-
-    /// Hands the packets of a frame to str0m.
-    fn write(&mut self, at: Time, frame: Outgoing) {
-        let instant = self.clock.instant(at);
-        let Outgoing { mid, rid, codec, first_sequence, payloads } = frame;
-        let is_audio = codec == Codec::Opus;
-        let clock_hz: u128 = if is_audio { 48_000 } else { 90_000 };
-        let ticks = (at.since(self.started).as_nanos() * clock_hz / 1_000_000_000) as u32;
-        let extensions = || ExtensionValues {
-            audio_level: is_audio.then_some(-30),
-            voice_activity: is_audio.then_some(true),
-            ..ExtensionValues::default()
-        };
-        self.session.call(|rtc| {
-            let agreed = rtc.media(mid).map(|media| media.remote_pts().to_vec());
-            let agreed = agreed.unwrap_or_default();
-            let mut known = rtc.codec_config().iter();
-            let payload_type = known
-                .find(|params| params.spec().codec == codec && agreed.contains(&params.pt()))
-                .map(|params| params.pt());
-            let Some(payload_type) = payload_type else { return };
-            let mut api = rtc.direct_api();
-            let Some(stream) = api.stream_tx_by_mid(mid, rid) else { return };
-            let count = payloads.len();
-            for (place, payload) in payloads.into_iter().enumerate() {
-                let sequence = SeqNo::from(first_sequence + place as u64);
-                let rtp = RtpWrite::new(payload_type, sequence, ticks, instant, payload)
-                    .marker(!is_audio && place + 1 == count)
-                    .nackable(!is_audio)
-                    .ext_vals(extensions());
-                stream.write_rtp(rtp);
-            }
-        });
-    }
-
     /// Leaves the call: the server is told.
     pub(super) fn leave(&mut self, now: Time, send: &mut dyn FnMut(&Transmit)) {
         self.tell(&FromClient::Leave);
@@ -458,6 +352,7 @@ impl Core {
             sent_bps: rate(traffic.sent_bytes),
             received_bps: rate(traffic.received_bytes),
             sent_frames: self.sent_frames,
+            dropped_frames: self.dropped_frames(),
             marked_packets: self.marked_packets,
             notices: self.notices,
             ceiling_bps: self.ceiling_bps,
@@ -466,16 +361,6 @@ impl Core {
             failure: None,
         }
     }
-}
-
-/// Frame or packet on its way to str0m.
-struct Outgoing {
-    mid: Mid,
-    rid: Option<Rid>,
-    codec: Codec,
-    /// Sequence number of the first packet.
-    first_sequence: u64,
-    payloads: Vec<Arc<[u8]>>,
 }
 
 /// Codec of a payload type; `None`: one whose packets are not read.

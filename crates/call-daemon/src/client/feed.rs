@@ -20,6 +20,8 @@ pub(super) struct Feed {
     next_sequence: u64,
     /// Frame that comes next.
     next: usize,
+    /// Frames that were taken so far.
+    taken: u32,
     wants_key_frame: bool,
 }
 
@@ -29,7 +31,7 @@ impl Feed {
         let next = (clip.frames.len() as f64 * offset.clamp(0.0, 1.0)) as usize % clip.frames.len();
         let packetizer = Packetizer::new(clip.codec(), clip.temporal_layers > 1);
         let next_sequence = FIRST_SEQUENCE;
-        Self { clip, packetizer, next_sequence, next, wants_key_frame: true }
+        Self { clip, packetizer, next_sequence, next, taken: 0, wants_key_frame: true }
     }
 
     /// Goes on from the next key frame: a file has one only where it was encoded.
@@ -37,17 +39,17 @@ impl Feed {
         self.wants_key_frame = true;
     }
 
-    /// Takes the next frame: the payloads of its packets, and the first one's sequence number.
-    pub(super) fn payloads(&mut self) -> (u64, Vec<Arc<[u8]>>) {
-        let frame = self.take();
-        let payloads = self.packetizer.payloads(&frame);
+    /// Payloads of the packets of a frame that is sent now, and the first one's sequence number. What is not sent
+    /// leaves no gap.
+    pub(super) fn payloads(&mut self, frame: &ClipFrame) -> (u64, Vec<Arc<[u8]>>) {
+        let payloads = self.packetizer.payloads(frame);
         let first = self.next_sequence;
         self.next_sequence += payloads.len() as u64;
         (first, payloads)
     }
 
-    /// Takes the next frame.
-    fn take(&mut self) -> ClipFrame {
+    /// Takes the next frame, and its number among those that were taken.
+    pub(super) fn take(&mut self) -> (u32, ClipFrame) {
         let frames = &self.clip.frames;
         if std::mem::take(&mut self.wants_key_frame) {
             // The first frame of a clip is one.
@@ -56,7 +58,9 @@ impl Feed {
         }
         let frame = frames[self.next].clone();
         self.next = (self.next + 1) % frames.len();
-        frame
+        let number = self.taken;
+        self.taken = number.wrapping_add(1);
+        (number, frame)
     }
 }
 
@@ -87,12 +91,13 @@ mod tests {
             temporal: 0,
             is_layer_sync: false,
             is_discardable: false,
+            reference_distance: 1,
         };
         let frames = (0..8).map(frame).collect();
         let (codec, frame_interval) = (VideoCodec::Vp8, Duration::from_millis(40));
         let clip = Arc::new(Clip { codec, frame_interval, frames, temporal_layers: 1 });
         let mut feed = Feed::new(clip.clone(), 0.0);
-        let take = |feed: &mut Feed| feed.take().data[0];
+        let take = |feed: &mut Feed| feed.take().1.data[0];
         assert_eq!([take(&mut feed), take(&mut feed)], [0, 1]);
         feed.request_key_frame();
         assert_eq!([take(&mut feed), take(&mut feed)], [4, 5]);

@@ -10,6 +10,7 @@ mod offer;
 mod packetizer;
 mod party;
 mod reception;
+mod sending;
 mod signalling;
 mod sound;
 mod stream_socket;
@@ -28,6 +29,17 @@ pub use self::signalling::{CallUrl, InvalidCallUrl};
 pub use self::sound::{Sound, SoundError};
 pub use self::stream_socket::StreamSocket;
 
+/// Queue in which frames of a client's video wait that its uplink does not carry yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SendQueue {
+    /// The pacer of WebRTC, which drops nothing.
+    #[default]
+    Pacer,
+    /// One in front of the pacer, which drops what newer frames make worthless, by Octopus's rules, and what waited
+    /// for 500 ms.
+    Octopus,
+}
+
 /// Configuration of a client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
@@ -39,6 +51,8 @@ pub struct ClientConfig {
     pub audio: Option<Arc<Sound>>,
     /// Others that it can receive.
     pub max_people: usize,
+    /// Queue of its video.
+    pub queue: SendQueue,
     /// Share of the video at which it begins, 0 to 1: clients that begin at one place send their key frames at one time.
     pub offset: f64,
 }
@@ -58,6 +72,8 @@ pub struct ClientSummary {
     pub received_bps: f64,
     /// Frames of video that it sent, of all encodings.
     pub sent_frames: u64,
+    /// Frames of video that were dropped before they were sent.
+    pub dropped_frames: u64,
     /// Packets of video that were marked as part of a PDU Set, of those that it received.
     pub marked_packets: u64,
     /// Notices of a ceiling that it was given, and the last ceiling.

@@ -3,16 +3,18 @@
 use std::net::SocketAddr;
 
 use airlane_base::{InputError, Time};
+use airlane_call::{LayeredQueue, QueueConfig};
 use str0m::bwe::Bitrate;
 use str0m::change::{SdpAnswer, SdpPendingOffer};
 use str0m::media::{Direction, MediaKind, Mid, Rid, Simulcast, SimulcastLayer};
 use str0m::net::TcpType;
 use str0m::{Candidate, RtcConfig};
 
-use super::ClientConfig;
-use super::core::{Core, SentVideo};
+use super::core::Core;
 use super::driver::CallClient;
 use super::feed::Feed;
+use super::sending::SentVideo;
+use super::{ClientConfig, SendQueue};
 use crate::clock::Clock;
 use crate::error::CallError;
 use crate::media::extension;
@@ -87,6 +89,10 @@ impl ClientOffer {
                 rates_bps: config.video.iter().map(|clip| clip.bitrate_bps()).collect(),
                 frame_interval: config.video[0].frame_interval,
                 feeds: config.video.iter().map(feed).collect(),
+                queue: match config.queue {
+                    SendQueue::Pacer => None,
+                    SendQueue::Octopus => Some(LayeredQueue::new(QueueConfig::default())),
+                },
             }
         });
         let mut receiving: Vec<(Mid, MediaKind)> = Vec::new();

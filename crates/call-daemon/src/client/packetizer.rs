@@ -91,6 +91,7 @@ mod tests {
             temporal,
             is_layer_sync: temporal == 1,
             is_discardable: temporal == 1,
+            reference_distance: 1,
         }
     }
 

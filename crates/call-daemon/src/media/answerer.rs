@@ -143,7 +143,7 @@ mod tests {
     use airlane_pdu_set::URN;
 
     use super::*;
-    use crate::client::{ClientConfig, ClientOffer};
+    use crate::client::{ClientConfig, ClientOffer, SendQueue};
     use crate::clock::Clock;
 
     fn offer() -> String {
@@ -152,6 +152,7 @@ mod tests {
             video: Vec::new(),
             audio: None,
             max_people: 1,
+            queue: SendQueue::Pacer,
             offset: 0.0,
         };
         ClientOffer::new(config, Time::ZERO).unwrap().sdp().to_owned()

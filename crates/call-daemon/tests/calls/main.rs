@@ -7,4 +7,5 @@ mod faults;
 mod port;
 mod tcp;
 mod tcp_strangers;
+mod uplink;
 mod world;

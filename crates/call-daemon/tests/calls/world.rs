@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
-use airlane_call_daemon::client::{ClientConfig, ClientOffer, ClientSummary, Clip};
+use airlane_call_daemon::client::{ClientConfig, ClientOffer, ClientSummary, Clip, SendQueue};
 use airlane_call_daemon::{CallLimits, CallStatus, ConferenceHandle, Refusal, Role, Transport};
 use airlane_net::link::{RateProfile, Supply};
 use airlane_net::queue::{Limit, OctopusConfig, QueueSpec};
@@ -96,6 +96,8 @@ pub struct Member {
     pub vanishes: bool,
     /// Way of its media.
     pub carrier: Carrier,
+    /// Queue of its video.
+    pub queue: SendQueue,
 }
 
 impl Member {
@@ -107,6 +109,7 @@ impl Member {
             span: (Duration::ZERO, end),
             vanishes: false,
             carrier: Carrier::Udp,
+            queue: SendQueue::Pacer,
         }
     }
 
@@ -126,6 +129,10 @@ impl Member {
     /// The member, with its media on a connection, which its access does not limit.
     pub fn over(self, carrier: Carrier) -> Self {
         Self { carrier, ..self }
+    }
+
+    pub fn queueing(self, queue: SendQueue) -> Self {
+        Self { queue, ..self }
     }
 
     pub fn vanishing(self) -> Self {
@@ -249,6 +256,7 @@ async fn take_part(
         video: member.video.clone(),
         audio: None,
         max_people: 7,
+        queue: member.queue,
         offset: number as f64 / 10.0,
     };
     let offer = ClientOffer::new(config, host.now()).unwrap();

@@ -13,6 +13,7 @@ use crate::media_transport::Media;
 use crate::queue::QueueConfig;
 use crate::rate::RateConfig;
 use crate::speech::SpeechConfig;
+use crate::uplink_room::UplinkRoom;
 use crate::wire::{MediaHeader, ParticipantId, Track};
 
 /// Change of what a participant sends.
@@ -80,8 +81,11 @@ pub struct ParticipantConfig {
     pub deviation: Deviation,
     /// Rules by which bitrates follow its controller.
     pub rates: RateConfig,
-    /// Bounds of the frames that wait.
+    /// Bounds of the frames that wait, and the rules by which they are dropped.
     pub queue: QueueConfig,
+    /// Room for more packets in front of its access, for which frames of video wait; `None`: its connection alone
+    /// holds them back. Without effect where a media transport carries its video.
+    pub room: Option<UplinkRoom>,
     /// Silence of the server after which it leaves the Constrained state.
     pub notice_timeout: Duration,
     /// True if the bitrate from before the Constrained state is restored.
@@ -105,6 +109,7 @@ impl ParticipantConfig {
             deviation: Deviation::default(),
             rates: RateConfig::default(),
             queue: QueueConfig::default(),
+            room: None,
             notice_timeout: DEFAULT_NOTICE_TIMEOUT,
             restores: true,
         }

@@ -136,7 +136,7 @@ impl Participant {
             Some((track, Encoder::new(layered(video?), clock.seed().split(part).rng())))
         });
         let participant = Arc::new(Self {
-            sender: FrameSender::new(config.queue, Box::new(header)),
+            sender: FrameSender::new(config.queue, Box::new(header), config.room.clone()),
             videos: Mutex::new(videos.collect()),
             sent: Mutex::new(BTreeSet::from([Track::Audio, Track::Camera])),
             bitrate: Mutex::new(Bitrate::new(config.rates, config.restores)),

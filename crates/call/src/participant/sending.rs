@@ -68,7 +68,10 @@ impl Participant {
             media.set_max_rate(target);
         }
         let pending = self.sender.bytes();
-        let guidance = Guidance { estimate: self.natural(), pending, target, retained };
+        // A controller's estimate falls later than the rate at which what waits leaves.
+        let service = self.sender.service_rate(now);
+        let estimate = self.natural().map(|rate| service.map_or(rate, |service| rate.min(service)));
+        let guidance = Guidance { estimate, pending, target, retained };
         let rate = self.bitrate.lock().update(now, &guidance);
         let screen = self.config.screen.filter(|_| self.is_sent(Track::Screen));
         let of_screen = screen.map_or(Rate::ZERO, |screen| screen.max_rate.min(rate));

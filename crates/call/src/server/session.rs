@@ -354,7 +354,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         let shared = shared.clone();
         move |header: &MediaHeader| header.encode_down(&shared.lock().control.notice())
     };
-    let sender = FrameSender::new(room.config.queue, Box::new(header));
+    let sender = FrameSender::new(room.config.queue, Box::new(header), None);
     let connection = connection.clone();
     let session = room.join(&name, |id| {
         let name = name.clone();

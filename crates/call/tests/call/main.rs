@@ -8,4 +8,5 @@ mod messages;
 mod optimiser;
 mod tracks;
 mod transport;
+mod uplink;
 mod world;

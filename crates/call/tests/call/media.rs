@@ -74,7 +74,11 @@ proptest! {
     fn what_leaves_a_queue_can_be_decoded(
         steps in prop::collection::vec((0_u8..4, 0_u64..200, 1_u32..60_000), 1..300),
     ) {
-        let config = QueueConfig { max_wait: Duration::from_millis(300), max_bytes: 400_000 };
+        let config = QueueConfig {
+            max_wait: Duration::from_millis(300),
+            max_bytes: 400_000,
+            ..QueueConfig::default()
+        };
         let mut queue = FrameQueue::new(config);
         let (mut now, mut number, mut wants_key) = (0, 0, true);
         let mut last: Option<u32> = None;

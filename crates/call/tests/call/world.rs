@@ -8,7 +8,8 @@ use airlane_base::{Rate, Seed, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
     ChannelRecord, EncodedRecord, LayerTable, Media, ParticipantConfig, ParticipantEvent,
-    ReceivedRecord, ServerConfig, Thinning, join, participant_transport, serve, server_transport,
+    ReceivedRecord, ServerConfig, Thinning, UplinkRoom, join, participant_transport, serve,
+    server_transport,
 };
 use airlane_congestion::ControllerConfig;
 use airlane_net::link::{RateProfile, Supply};
@@ -103,11 +104,20 @@ pub struct Client {
     pub setup: Setup,
     /// Transport of its video; `None`: its connection.
     pub media: Option<Media>,
+    /// IP bytes in its uplink from which on its video waits; `None`: it does not.
+    pub uplink_limit_bytes: Option<u64>,
 }
 
 impl From<Access> for Client {
     fn from(access: Access) -> Self {
-        Self { access, start: Duration::ZERO, stop: None, setup: |_| {}, media: None }
+        Self {
+            access,
+            start: Duration::ZERO,
+            stop: None,
+            setup: |_| {},
+            media: None,
+            uplink_limit_bytes: None,
+        }
     }
 }
 
@@ -134,8 +144,13 @@ pub fn call_with_restart(
         topology.connect(host, &client, Duration::from_millis(20));
         hosts.push(client);
     }
-    let network = topology.finish();
+    let mut network = topology.finish();
     let address = SocketAddr::new(network.addresses(host)[0], 443);
+    for (client, at) in clients.iter().zip(&hosts) {
+        if let Some(bytes) = client.uplink_limit_bytes {
+            assert!(network.limit_backlog(at.addresses[0].1, address.ip(), bytes));
+        }
+    }
     let mut world = World::new(Seed(3), network);
     let server = world.host("server", address.ip());
     let hosts: Vec<_> = hosts
@@ -185,6 +200,11 @@ pub fn call_with_restart(
             config.layers = LayerTable::new(&[0.06, 0.26, 1.0], 3).expect("layers");
         }
         config.media = client.media.clone();
+        config.room = client.uplink_limit_bytes.map(|_| {
+            let any = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
+            let socket = host.bind_udp(any).unwrap();
+            UplinkRoom(Arc::new(move |cx| socket.poll_send_ready(cx, address.ip())))
+        });
         (client.setup)(&mut config);
         let local = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
         let clock = host.clone();

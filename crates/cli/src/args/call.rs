@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_base::InputError;
 use airlane_call_daemon::client::{
-    CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, Sound, SoundError,
+    CallTarget, CallUrl, ClientConfig, Clip, InvalidCallUrl, Party, SendQueue, Sound, SoundError,
 };
 use airlane_call_daemon::{
     CallLimits, CallServerConfig, CertificateFiles, InvalidRoomName, InvalidTurnUri, RoomName,
@@ -66,6 +66,15 @@ pub(crate) enum Switch {
     Off,
 }
 
+/// Queue of frames that wait.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum QueueName {
+    /// The pacer of WebRTC
+    Pacer,
+    /// One in front of it that drops by Octopus's rules
+    Octopus,
+}
+
 impl CodecName {
     fn codec(self) -> VideoCodec {
         match self {
@@ -107,8 +116,8 @@ pub(crate) struct CallServeArgs {
     /// in a file that its owner alone may read (openssl rand 32)
     #[arg(long, value_name = "FILE")]
     room_key: Option<PathBuf>,
-    /// TURN server for clients that can reach this server neither over UDP nor over TCP, such as turn:turn.example.org:3478: they get
-    /// credentials that are good for 12 hours; may be repeated
+    /// TURN server for clients that can reach this server neither over UDP nor over TCP, such as
+    /// turn:turn.example.org:3478: they get credentials that are good for 12 hours; may be repeated
     #[arg(long, value_name = "URI", requires = "turn_secret", value_parser = turn_uri)]
     turn: Vec<TurnUri>,
     /// File of the secret that the TURN server shares with this one (coturn's static-auth-secret),
@@ -223,6 +232,11 @@ pub(crate) struct CallJoinArgs {
     /// 1, or 0, 2, 1, 2, again and again, as `ffmpeg -ts-parameters` makes them
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=3))]
     temporal_layers: u8,
+    /// Where frames wait that the uplink does not carry yet: in the pacer, which drops nothing, or in a
+    /// queue in front of it, which keeps the pacer's short and drops frames of the same or a higher
+    /// temporal layer than a newer one (Octopus), and what waited for 500 ms
+    #[arg(long, value_enum, value_name = "QUEUE", default_value = "pacer")]
+    queue: QueueName,
     /// Audio to send, again and again: Opus in Ogg, as `ffmpeg -c:a libopus FILE.opus` makes it
     #[arg(long, value_name = "FILE")]
     audio: Option<PathBuf>,
@@ -283,6 +297,10 @@ impl CallJoinArgs {
             video: video.clone(),
             audio: audio.clone(),
             max_people: self.max_people as usize,
+            queue: match self.queue {
+                QueueName::Pacer => SendQueue::Pacer,
+                QueueName::Octopus => SendQueue::Octopus,
+            },
             offset: f64::from(n) / f64::from(self.participants),
         };
         let trust = airlane_certificate::trust(self.insecure);

@@ -1,4 +1,4 @@
-//! Calls whose video goes over WebRTC, in worlds.
+//! Calls in worlds: video over WebRTC, and what waits for an uplink.
 
 use std::path::Path;
 
@@ -165,4 +165,36 @@ fn a_capacity_from_nowhere_is_refused() {
     let expected = "scheme.0.call_capacity: found the text \"peek\"; expected one of \"delivered\", \
                     \"peak\", \"estimates\", \"air\", \"oracle\": did you mean \"peak\"?";
     assert!(error.contains(expected), "{error}");
+}
+
+/// A call of two, one of them behind an uplink that falls to a fifth for 3 s.
+const UPLINK: &str = r#"
+name = "uplinks"
+duration_s = 14
+seeds = [1]
+core = { rtt_s = 0.04 }
+access = [
+  { name = "cell", kind = "cell", down = { rate_bps = 20e6 }, up = { steps = [[0, 2e6], [8, 0.4e6], [11, 2e6]], queue = { limit_bytes = 250000 } } },
+  { name = "fibre", kind = "cell", down = { rate_bps = 20e6 }, up = { rate_bps = 20e6 } },
+]
+scheme = [{ name = "quic", controller = "bbr", call_thinning = "layers" }]
+call = [
+  { name = "cell", at = "cell", min_video_bps = 0.1e6, max_video_bps = 1.5e6 },
+  { name = "fibre", at = "fibre", min_video_bps = 0.1e6, max_video_bps = 1.5e6 },
+]
+"#;
+
+#[test]
+fn frames_behind_a_slow_uplink_are_dropped_where_they_wait() {
+    let run = |set: &[&str]| {
+        let plan = plan(UPLINK, set);
+        run_one(&plan, plan.runs().next().unwrap()).result(&plan)
+    };
+    let limit = "scheme.0.call_uplink_limit_bytes=6000";
+    let (aged, fresh) = (run(&[]), run(&[limit, "scheme.0.call_uplink_queue=octopus"]));
+    let delay = |result| figure(result, "cell", "seen_delay_p95_s");
+    assert!(delay(&fresh) < 0.7 * delay(&aged), "{} of {}", delay(&fresh), delay(&aged));
+    assert!(figure(&fresh, "cell", "seen_fps") > 10.0);
+    // The other one's uplink has room.
+    assert!(figure(&fresh, "fibre", "seen_fps") > 19.0);
 }

@@ -6,6 +6,7 @@
 //! number of hosts: delays are lanes (first in, first out per distinct delay), and only the head of
 //! each lane and the busy nodes have an event.
 
+mod backlog;
 mod record;
 mod routes;
 mod run;
@@ -135,6 +136,7 @@ pub struct Network {
     hash: PacketHash,
     observer: Option<Box<dyn Observer>>,
     series: Option<Series>,
+    backlog_limits: backlog::Limits,
 }
 
 impl Network {

@@ -28,6 +28,14 @@ struct Socket {
     waker: Option<Waker>,
 }
 
+/// Task that waits for room to send on a socket.
+struct Sender {
+    socket: SocketId,
+    /// Addresses that it sends from and to.
+    way: (IpAddr, IpAddr),
+    waker: Waker,
+}
+
 struct Host {
     name: String,
     /// At least one.
@@ -42,6 +50,8 @@ pub(super) struct Hosts {
     sockets: Vec<Socket>,
     /// Asked for every packet, and never iterated: the order of a hash map must not show.
     bound: FxHashMap<SocketAddr, SocketId>,
+    /// Tasks that wait for room to send, in the order of their waiting.
+    senders: Vec<Sender>,
     /// Boxes whose packets were received: most packets are sent in one of them.
     #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     spare: Vec<Box<Packet>>,
@@ -89,6 +99,25 @@ impl Hosts {
     pub(super) fn close(&mut self, addr: SocketAddr) {
         if let Some(socket) = self.bound.remove(&addr) {
             self.sockets[socket] = Socket::default();
+            self.senders.retain(|sender| sender.socket != socket);
+        }
+    }
+
+    /// Registers the task that waits for room to send on a socket, in the place of an earlier one.
+    pub(super) fn wait_to_send(&mut self, socket: SocketId, way: (IpAddr, IpAddr), waker: &Waker) {
+        match self.senders.iter_mut().find(|sender| sender.socket == socket) {
+            Some(sender) => {
+                sender.way = way;
+                sender.waker.clone_from(waker);
+            }
+            None => self.senders.push(Sender { socket, way, waker: waker.clone() }),
+        }
+    }
+
+    /// Wakes the tasks for which there is room.
+    pub(super) fn wake_senders(&mut self, has_room: impl Fn(IpAddr, IpAddr) -> bool) {
+        for sender in self.senders.extract_if(.., |sender| has_room(sender.way.0, sender.way.1)) {
+            sender.waker.wake();
         }
     }
 

@@ -29,6 +29,11 @@ pub trait Fabric: Send + 'static {
     fn next_event(&self) -> Option<Time>;
     /// The next packet that has arrived at its destination by `now`.
     fn poll(&mut self, now: Time) -> Option<Box<Packet>>;
+    /// True if there is room in front of a host's access for more packets from one address to another.
+    fn has_room(&self, src: IpAddr, dst: IpAddr) -> bool {
+        let _ = (src, dst);
+        true
+    }
 }
 
 /// Error that ended a world before its main task did. Every message names the virtual time and
@@ -115,6 +120,10 @@ impl Fabric for Network {
 
     fn poll(&mut self, now: Time) -> Option<Box<Packet>> {
         Self::poll(self, now).map(|delivered| delivered.packet)
+    }
+
+    fn has_room(&self, src: IpAddr, dst: IpAddr) -> bool {
+        Self::has_room(self, src, dst)
     }
 }
 
@@ -300,6 +309,7 @@ impl<F: Fabric> World<F> {
                 waker.wake();
             }
         }
+        hosts.wake_senders(|src, dst| fabric.has_room(src, dst));
         while let Some(waker) = timers.fire(now) {
             waker.wake();
         }
@@ -415,6 +425,16 @@ impl<F> fmt::Debug for VirtualSocket<F> {
 impl<F: Fabric> UdpSocket for VirtualSocket<F> {
     fn poll_send(&self, _: &mut Context<'_>, datagram: &Datagram<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(self.try_send(datagram))
+    }
+
+    fn poll_send_ready(&self, cx: &mut Context<'_>, dst: IpAddr) -> Poll<()> {
+        let State { hosts, fabric, .. } = &mut *self.core.state.lock();
+        let way = (self.addr.ip(), dst);
+        if fabric.has_room(way.0, way.1) {
+            return Poll::Ready(());
+        }
+        hosts.wait_to_send(self.socket, way, cx.waker());
+        Poll::Pending
     }
 
     fn try_send(&self, datagram: &Datagram<'_>) -> io::Result<()> {

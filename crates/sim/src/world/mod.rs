@@ -147,6 +147,7 @@ pub fn run(
     };
     let running: Vec<Box<dyn Running>> =
         traffic_of(&plan.scenario).map(|c| c.start(&mut context)).collect::<Result<_, _>>()?;
+    context.limit_uplinks(&mut world.network())?;
     let end = context.end;
     let endpoints = context.into_endpoints();
     let settled = (Time::ZERO + options.settle).min(end);

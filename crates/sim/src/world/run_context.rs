@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use airlane_base::{Seed, Time};
+use airlane_base::{InputError, Seed, Time};
 use airlane_cupid::{AgentOptions, EstimatorOptions, Feedback, RuleOptions};
 use airlane_cupid_agent::AirAgent;
-use airlane_net::Direction;
 use airlane_net::air::{Air, StationId};
+use airlane_net::{Direction, Network};
 use airlane_quic::{
     AckPolicy, Cipher, ControlHandle, DebugFiles, Endpoint, PacketConfig, Reports, Timers,
     TransportConfig,
@@ -145,6 +146,13 @@ impl OnAir {
     }
 }
 
+/// Limit of the IP bytes that a client has in its uplink towards a server.
+struct UplinkLimit {
+    from: IpAddr,
+    to: IpAddr,
+    max_ip_bytes: u64,
+}
+
 /// Context of a run that workloads need to start their roles.
 pub struct RunContext<'a> {
     /// The plan.
@@ -163,6 +171,8 @@ pub struct RunContext<'a> {
     pairs: VecDeque<Pair>,
     /// Senders reported to the hook so far.
     senders: usize,
+    /// Limits of what clients have in the queues of their uplinks.
+    uplink_limits: Vec<UplinkLimit>,
     /// The clients' endpoints: they live until all roles have ended.
     endpoints: Vec<Arc<Endpoint>>,
 }
@@ -228,6 +238,7 @@ impl<'a> RunContext<'a> {
             qlog: options.captures.qlog.as_ref().map(|dir| dir.join(label)),
             pairs: pairs.enumerate().map(with_agent).collect(),
             senders: 0,
+            uplink_limits: Vec::new(),
             endpoints: Vec::new(),
         })
     }
@@ -349,6 +360,36 @@ impl<'a> RunContext<'a> {
         let endpoint = Arc::new(made(endpoint)?);
         self.endpoints.push(endpoint.clone());
         Ok(endpoint)
+    }
+
+    /// A function that is ready while the first link of the pair's client, at its first access, towards the server
+    /// holds less than so many IP bytes, and else wakes the task once it does.
+    ///
+    /// # Errors
+    /// As [`Self::client`].
+    pub fn uplink_room(
+        &mut self,
+        pair: &Pair,
+        max_ip_bytes: u64,
+    ) -> Result<impl Fn(&mut Context<'_>) -> Poll<()> + Send + Sync + use<>, LabError> {
+        let (from, to) = (pair.from[0], pair.address.ip());
+        self.uplink_limits.push(UplinkLimit { from, to, max_ip_bytes });
+        // A socket to ask on: nothing is sent by it.
+        let socket = pair.client.bind_udp(SocketAddr::new(from, 0));
+        let socket =
+            socket.map_err(|e| LabError::fault(format!("a socket cannot be made: {e}")))?;
+        Ok(move |cx: &mut Context<'_>| socket.poll_send_ready(cx, to))
+    }
+
+    /// Sets the limits of uplinks that roles have asked for.
+    pub(super) fn limit_uplinks(&self, network: &mut Network) -> Result<(), InputError> {
+        for limit in &self.uplink_limits {
+            if !network.limit_backlog(limit.from, limit.to, limit.max_ip_bytes) {
+                let expected = "expected one whose way up is a link";
+                return Err(InputError::new("found an access without a queue to limit", expected));
+            }
+        }
+        Ok(())
     }
 
     /// The clients' endpoints, to be dropped when all roles have ended.

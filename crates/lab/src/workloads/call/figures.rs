@@ -76,7 +76,13 @@ impl ParticipantOutput {
 
     /// Seconds from capture to showing, of each frame of video that counts.
     pub(super) fn delays_s(&self) -> Vec<f64> {
+        self.delays_of(|_| true)
+    }
+
+    /// The same of the frames of some sources.
+    fn delays_of(&self, is_meant: impl Fn(ParticipantId) -> bool) -> Vec<f64> {
         let shown = self.shown.iter().filter(|record| record.arrived >= self.counted_from);
+        let shown = shown.filter(|record| is_meant(record.header.source));
         let delay = |record: &ReceivedRecord| {
             let at = record.shown?.since_start();
             Some(at.saturating_sub(record.header.captured).as_secs_f64())
@@ -110,22 +116,31 @@ impl ParticipantOutput {
 
     /// Freezes of all videos, and seconds that they lasted beyond a frame.
     fn freezes(&self) -> (usize, f64) {
-        let (mut freezes, mut frozen_s) = (0, 0.0);
-        for stretch in self.shown_at().values().flatten() {
-            let times = &stretch.shown_s;
-            let Some(gap) = times.len().checked_sub(1).filter(|gaps| *gaps > 0) else { continue };
-            let mean = (times[gap] - times[0]) / gap as f64;
-            let limit = (3.0 * mean).max(mean + MIN_FREEZE_S);
-            // A video that stands still at the end is frozen too.
-            let ends = times[1..].iter().copied().chain([stretch.end_s]);
-            for (from, to) in times.iter().zip(ends) {
-                if to - from > limit {
-                    freezes += 1;
-                    frozen_s += to - from - mean;
-                }
+        freezes(self.shown_at().values().flatten())
+    }
+
+    /// Figures of this one's videos at the others: what became of its uplink.
+    fn seen(&self, all: &[Self]) -> Figures {
+        let own = |id: ParticipantId| Some(id) == self.id;
+        let (mut delays, mut frames, mut freezes_seen, mut videos) = (Vec::new(), 0, 0, 0);
+        let mut span_s = 0.0;
+        for viewer in all {
+            delays.extend(viewer.delays_of(own));
+            for (_, stretches) in viewer.shown_at().iter().filter(|((id, _), _)| own(*id)) {
+                videos += 1;
+                span_s += viewer.span_s();
+                frames += stretches.iter().map(|stretch| stretch.shown_s.len()).sum::<usize>();
+                freezes_seen += freezes(stretches).0;
             }
         }
-        (freezes, frozen_s)
+        let per_second = |count: usize| (videos > 0 && span_s > 0.0).then(|| count as f64 / span_s);
+        let mut figures = Figures::default();
+        figures.add("seen_delay_p50_s", Unit::SECONDS, stats::quantile(&delays, 0.5));
+        figures.add("seen_delay_p95_s", Unit::SECONDS, stats::quantile(&delays, 0.95));
+        figures.add("seen_fps", Unit::PER_SECOND, per_second(frames));
+        let per_minute = per_second(freezes_seen).map(|freezes| 60.0 * freezes);
+        figures.add("seen_freezes_per_minute", Unit::PER_MINUTE, per_minute);
+        figures
     }
 
     /// Share of the time that counts in a state.
@@ -184,7 +199,12 @@ impl ParticipantOutput {
 }
 
 pub(super) fn result(output: &Output) -> PartResult {
-    let actors: Vec<_> = output.0.iter().map(ParticipantOutput::result).collect();
+    let actor = |participant: &ParticipantOutput| {
+        let mut actor = participant.result();
+        actor.figures.extend(participant.seen(&output.0));
+        actor
+    };
+    let actors: Vec<_> = output.0.iter().map(actor).collect();
     let received: Vec<f64> =
         actors.iter().filter_map(|actor| actor.value("received_bps")).collect();
     let mut figures = Figures::default();
@@ -200,4 +220,24 @@ pub(super) fn result(output: &Output) -> PartResult {
         figures.add("received_fairness", Unit::ONE, fairness);
     }
     PartResult { actors, figures }
+}
+
+/// Freezes in stretches of a video, or of several, and seconds that they lasted beyond a frame.
+fn freezes<'a>(stretches: impl IntoIterator<Item = &'a Stretch>) -> (usize, f64) {
+    let (mut freezes, mut frozen_s) = (0, 0.0);
+    for stretch in stretches {
+        let times = &stretch.shown_s;
+        let Some(gap) = times.len().checked_sub(1).filter(|gaps| *gaps > 0) else { continue };
+        let mean = (times[gap] - times[0]) / gap as f64;
+        let limit = (3.0 * mean).max(mean + MIN_FREEZE_S);
+        // A video that stands still at the end is frozen too.
+        let ends = times[1..].iter().copied().chain([stretch.end_s]);
+        for (from, to) in times.iter().zip(ends) {
+            if to - from > limit {
+                freezes += 1;
+                frozen_s += to - from - mean;
+            }
+        }
+    }
+    (freezes, frozen_s)
 }

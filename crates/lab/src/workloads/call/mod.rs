@@ -234,6 +234,10 @@ impl Traffic for Participants {
             Metric::of_actor("held_down_share", Unit::ONE, Sense::Neutral),
             Metric::of_actor("capacity_bps", Unit::BITS_PER_SECOND, Sense::Neutral),
             Metric::of_actor("key_frames_per_minute", Unit::PER_MINUTE, Sense::Lower),
+            Metric::of_actor("seen_delay_p50_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("seen_delay_p95_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("seen_fps", Unit::PER_SECOND, Sense::Higher),
+            Metric::of_actor("seen_freezes_per_minute", Unit::PER_MINUTE, Sense::Lower),
         ];
         metrics.extend([
             Metric::of_run("received_mean_bps", Unit::BITS_PER_SECOND, Sense::Higher),

@@ -9,8 +9,9 @@ use airlane_base::{IP_UDP_HEADER_BYTES, InputError, Rate, Time};
 use airlane_call::wire::{ParticipantId, Track};
 use airlane_call::{
     CapacitySource, ChannelRecord, ChannelView, Deviation, EncodedRecord, EncoderConfig,
-    LayerTable, Media, MediaOf, ParticipantConfig, ParticipantEvent, ReceivedRecord, ServerConfig,
-    SpeechConfig, TrackChange, join, participant_transport, serve, server_transport,
+    LayerTable, Media, MediaOf, ParticipantConfig, ParticipantEvent, QueueConfig, ReceivedRecord,
+    ServerConfig, SpeechConfig, TrackChange, UplinkRoom, join, participant_transport, serve,
+    server_transport,
 };
 use airlane_quic::Endpoint;
 use airlane_runtime::RuntimeExt;
@@ -192,6 +193,10 @@ fn start_one(
     let endpoint = context.client(pair, participant_transport(config))?;
     let begin = Time::ZERO + entry.start;
     let base = ParticipantConfig::new(name.clone());
+    let room = match of_scheme.uplink_limit_bytes {
+        Some(bytes) => Some(UplinkRoom(Arc::new(context.uplink_room(pair, bytes)?))),
+        None => None,
+    };
     let config = ParticipantConfig {
         camera: Some(entry.encoder()),
         key_frame_timeout: match media {
@@ -214,6 +219,8 @@ fn start_one(
             reported_share: entry.reported_share,
             follows_notices: entry.follows_notices,
         },
+        queue: QueueConfig { dropping: of_scheme.uplink_queue.dropping(), ..base.queue },
+        room,
         restores: of_scheme.restores,
         ..base
     };

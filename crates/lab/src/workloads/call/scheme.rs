@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_call::{
-    AllocatorKind, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, LastNConfig, Optimiser,
+    AllocatorKind, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, Dropping, LastNConfig, Optimiser,
     ServerConfig, Thinning, optimal_targets,
 };
 use airlane_plum::{
@@ -73,7 +73,31 @@ impl VideoTransport {
     }
 }
 
+/// Rules by which a participant's own queue drops frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) enum UplinkQueue {
+    /// Those that waited too long.
+    #[default]
+    Age,
+    /// Also those that newer ones make worthless.
+    Octopus,
+}
+
+impl UplinkQueue {
+    fn is_age(&self) -> bool {
+        *self == Self::Age
+    }
+
+    pub(super) fn dropping(self) -> Dropping {
+        match self {
+            Self::Age => Dropping::Age,
+            Self::Octopus => Dropping::Octopus,
+        }
+    }
+}
+
 words! {
+    UplinkQueue: "age" => Self::Age, "octopus" => Self::Octopus;
     VideoTransport: "quic" => Self::Quic, "webrtc" => Self::WebRtc;
     Thinned: "transcode" => Self::Transcode, "layers" => Self::Layers;
     LayerRule: "max-min" => Self::MaxMin, "livekit" => Self::LiveKit,
@@ -127,6 +151,11 @@ pub(super) struct OfScheme {
     speakers_first: bool,
     #[serde(skip_serializing_if = "VideoTransport::is_quic")]
     pub(super) transport: VideoTransport,
+    #[serde(skip_serializing_if = "UplinkQueue::is_age")]
+    pub(super) uplink_queue: UplinkQueue,
+    /// IP bytes in a participant's uplink from which on its frames of video wait; `None`: they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) uplink_limit_bytes: Option<u64>,
 }
 
 impl Default for OfScheme {
@@ -152,6 +181,8 @@ impl Default for OfScheme {
             allocator: LayerRule::MaxMin,
             speakers_first: false,
             transport: VideoTransport::Quic,
+            uplink_queue: UplinkQueue::Age,
+            uplink_limit_bytes: None,
         }
     }
 }
@@ -190,6 +221,12 @@ impl SchemePart for OfScheme {
         }
         if self.transport == VideoTransport::WebRtc {
             notes.push("Video of calls goes over WebRTC, whose controller is GCC.".to_owned());
+        }
+        if self.uplink_limit_bytes.is_some() {
+            notes.push("In calls frames wait at their source while its uplink is full.".to_owned());
+        }
+        if self.uplink_queue == UplinkQueue::Octopus {
+            notes.push("In calls sources drop frames by Octopus's rules.".to_owned());
         }
         if self.acks == Acks::Tack {
             notes.push("Calls acknowledge at most four times in a round trip.".to_owned());
@@ -257,6 +294,17 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let doc = "What carries the video of a call: each participant's connection, under the scheme's controller, or WebRTC \
                beside it, under GCC, while audio and messages stay on the connection.";
     let transport = r.word_or_none("call_transport", "\"quic\"", doc);
+    let doc = "Rules by which a participant drops frames of video that wait for its uplink: those that waited 500 ms, with \
+               all that need them, or also those of the same or a higher temporal layer than a newer one, as a queue of \
+               Octopus does.";
+    let uplink_queue = r.word_or_none("call_uplink_queue", "\"age\"", doc);
+    let doc = "IP bytes in the queue of its uplink from which on a participant's frames of video wait in its own, as where a \
+               modem takes no more from its host (back-pressure). With call_transport = \"quic\".";
+    let uplink_limit = r.count_or_none("call_uplink_limit_bytes", (1_500, 1 << 30), "none", doc);
+    if uplink_limit.is_some() && transport == Some(VideoTransport::WebRtc) {
+        let found = "found call_transport = \"webrtc\"";
+        r.fail("call_uplink_limit_bytes", found, "expected none: WebRTC's pacer holds frames back");
+    }
     if acks.is_some() && transport == Some(VideoTransport::WebRtc) {
         let found = "found call_transport = \"webrtc\"";
         r.fail(
@@ -275,6 +323,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let is_silent = is_silent && last_n.is_none() && acks.is_none();
     let is_silent = is_silent && thinning.is_none() && allocator.is_none();
     let is_silent = is_silent && speakers_first.is_none() && transport.is_none();
+    let is_silent = is_silent && uplink_queue.is_none() && uplink_limit.is_none();
     if is_silent && restores.is_none() && min_frame.is_none() {
         return None;
     }
@@ -298,6 +347,8 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
         allocator: allocator.unwrap_or(default.allocator),
         speakers_first: speakers_first.unwrap_or(default.speakers_first),
         transport: transport.unwrap_or(default.transport),
+        uplink_queue: uplink_queue.unwrap_or(default.uplink_queue),
+        uplink_limit_bytes: uplink_limit,
     })
 }
 

@@ -217,3 +217,11 @@ fn an_allocator_of_layers_needs_layers() {
     let layered = text.replace("[[call]]", "call_thinning = \"layers\"\n[[call]]");
     assert!(read(&layered).is_ok());
 }
+
+#[test]
+fn back_pressure_is_none_of_webrtc() {
+    let text = "[link]\nrate_bps = 50e6\n[[scheme]]\nname = \"a\"\ncall_uplink_limit_bytes = 6000\n[[call]]\n";
+    assert!(read(text).is_ok());
+    let error = message(&text.replace("[[call]]", "call_transport = \"webrtc\"\n[[call]]"));
+    assert!(error.contains("call_uplink_limit_bytes") && error.contains("pacer"), "{error}");
+}

@@ -1,0 +1,43 @@
+//! Back-pressure of a participant's access: frames wait in the participant's own queue, which can drop them.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use airlane_quic::Connection;
+use airlane_runtime::{RuntimeExt, RuntimeHandle};
+
+/// Interval at which is looked whether a connection has sent what it was given.
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+
+/// Function that is ready while a participant's access has room for more packets of its uplink, and else wakes the
+/// task once it has; one task waits at a time.
+#[derive(Clone)]
+pub struct UplinkRoom(pub Arc<dyn Fn(&mut Context<'_>) -> Poll<()> + Send + Sync>);
+
+impl fmt::Debug for UplinkRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UplinkRoom")
+    }
+}
+
+impl UplinkRoom {
+    /// Waits until the access has room, and the connection has sent all that it was given: what lies in it could no
+    /// longer be dropped.
+    pub(crate) async fn wait(&self, connection: &Connection, clock: &RuntimeHandle) {
+        loop {
+            poll_fn(|cx| (self.0)(cx)).await;
+            if !connection.control().stats().has_data {
+                return;
+            }
+            clock.sleep(LOOK_INTERVAL).await;
+        }
+    }
+
+    /// Waits until a connection has had the time to send a frame that it was given, as far as it may.
+    pub(crate) async fn settle(clock: &RuntimeHandle) {
+        clock.sleep(LOOK_INTERVAL).await;
+    }
+}
