@@ -12,10 +12,12 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 /// Interval at which is looked whether a connection has sent what it was given.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Function that is ready while a participant's access has room for more packets of its uplink, and else wakes the
-/// task once it has; one task waits at a time.
+/// Function that is ready while an access has room for more packets, and else wakes the task once it has.
+type PollRoom = dyn Fn(&mut Context<'_>) -> Poll<()> + Send + Sync;
+
+/// Room of a participant's access for packets of its uplink. One task waits for it at a time.
 #[derive(Clone)]
-pub struct UplinkRoom(pub Arc<dyn Fn(&mut Context<'_>) -> Poll<()> + Send + Sync>);
+pub struct UplinkRoom(Arc<PollRoom>);
 
 impl fmt::Debug for UplinkRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,6 +26,11 @@ impl fmt::Debug for UplinkRoom {
 }
 
 impl UplinkRoom {
+    /// The room that `poll` tells of: it is ready while there is some, and else wakes the task once there is.
+    pub fn new(poll: impl Fn(&mut Context<'_>) -> Poll<()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(poll))
+    }
+
     /// Waits until the access has room, and the connection has sent all that it was given: what lies in it could no
     /// longer be dropped.
     pub(crate) async fn wait(&self, connection: &Connection, clock: &RuntimeHandle) {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use airlane_base::Seed;
-use airlane_call_daemon::client::{CallTarget, ClientConfig, join};
+use airlane_call_daemon::client::{CallTarget, ClientConfig, SendQueue, join};
 use airlane_call_daemon::{CallServer, CallServerConfig, Transport};
 use airlane_runtime::real_time::TokioRuntime;
 use std::time::Duration;
@@ -46,6 +46,7 @@ fn one_port_takes_https_and_media_over_tcp() {
                 video: Vec::new(),
                 audio: None,
                 max_people: 1,
+                queue: SendQueue::Pacer,
                 offset: 0.0,
             };
             let never = std::future::pending();

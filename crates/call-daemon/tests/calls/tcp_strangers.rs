@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_call_daemon::client::{ClientConfig, ClientOffer};
+use airlane_call_daemon::client::{ClientConfig, ClientOffer, SendQueue};
 use airlane_call_daemon::{CallLimits, ConferenceHandle, MAX_FRAME_BYTES, Role, frame_header};
 use airlane_runtime::{RuntimeExt, RuntimeHandle, virtual_time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
@@ -112,6 +112,7 @@ fn a_connection_whose_first_frame_is_of_no_session_is_closed_at_once() {
             video: Vec::new(),
             audio: None,
             max_people: 1,
+            queue: SendQueue::Pacer,
             offset: 0.0,
         };
         let offer = ClientOffer::new(config, server.runtime.now()).unwrap();

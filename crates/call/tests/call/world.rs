@@ -203,7 +203,7 @@ pub fn call_with_restart(
         config.room = client.uplink_limit_bytes.map(|_| {
             let any = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);
             let socket = host.bind_udp(any).unwrap();
-            UplinkRoom(Arc::new(move |cx| socket.poll_send_ready(cx, address.ip())))
+            UplinkRoom::new(move |cx| socket.poll_send_ready(cx, address.ip()))
         });
         (client.setup)(&mut config);
         let local = SocketAddr::new(std::net::Ipv4Addr::UNSPECIFIED.into(), 0);

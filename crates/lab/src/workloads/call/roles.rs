@@ -194,7 +194,7 @@ fn start_one(
     let begin = Time::ZERO + entry.start;
     let base = ParticipantConfig::new(name.clone());
     let room = match of_scheme.uplink_limit_bytes {
-        Some(bytes) => Some(UplinkRoom(Arc::new(context.uplink_room(pair, bytes)?))),
+        Some(bytes) => Some(UplinkRoom::new(context.uplink_room(pair, bytes)?)),
         None => None,
     };
     let config = ParticipantConfig {
