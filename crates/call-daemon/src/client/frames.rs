@@ -216,6 +216,7 @@ mod tests {
                 temporal,
                 is_layer_sync: place % 4 < 3,
                 is_discardable: temporal == 2,
+                reference_distance: 1,
             };
             for payload in packetizer.payloads(&frame) {
                 let sequence = all.len() as u64 + 100;
