@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_base::{Rate, Time};
 use airlane_octopus::{Dropper, Header, MAX_PRIORITY, Mark, Marking, Options, Verdict};
 
-use crate::queue::QueueConfig;
+use crate::queue_config::QueueConfig;
 use crate::service_rate::ServiceRate;
 
 /// Streams whose frames are told apart at one time; those of more are dropped for their age alone.

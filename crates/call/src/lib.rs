@@ -15,6 +15,7 @@ mod optimiser;
 mod participant;
 mod playout;
 mod queue;
+mod queue_config;
 mod rate;
 mod sender;
 mod server;
@@ -41,7 +42,8 @@ pub use participant::{
     ReceivedRecord, TrackChange, join, participant_transport,
 };
 pub use playout::Playout;
-pub use queue::{Dropping, Frame, FrameQueue, QueueConfig};
+pub use queue::{Frame, FrameQueue};
+pub use queue_config::{Dropping, QueueConfig};
 pub use rate::{RateConfig, estimate};
 pub use sender::OutgoingMessage;
 pub use server::{

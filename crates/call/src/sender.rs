@@ -10,7 +10,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::queue::{Frame, FrameQueue, QueueConfig};
+use crate::queue::{Frame, FrameQueue};
+use crate::queue_config::QueueConfig;
 use crate::uplink_room::UplinkRoom;
 use crate::wire::{MediaHeader, ParticipantId, Track};
 

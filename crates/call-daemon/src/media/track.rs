@@ -31,7 +31,7 @@ pub(crate) struct Track {
     /// Reader of the layers; `None` before the first packet, and of a codec without layers.
     source: Option<Source>,
     throttle: KeyFrameThrottle,
-    /// Which encodings somebody gets.
+    /// Demand for its encodings.
     pub(crate) demand: Demand,
 }
 

@@ -10,7 +10,7 @@ use airlane_plum::DEFAULT_NOTICE_TIMEOUT;
 use crate::encoder::EncoderConfig;
 use crate::layers::LayerTable;
 use crate::media_transport::Media;
-use crate::queue::QueueConfig;
+use crate::queue_config::QueueConfig;
 use crate::rate::RateConfig;
 use crate::speech::SpeechConfig;
 use crate::uplink_room::UplinkRoom;

@@ -24,7 +24,7 @@ use crate::allocate::AllocatorKind;
 use crate::coordination::CoordinationConfig;
 use crate::last_n::LastNConfig;
 use crate::media_transport::MediaOf;
-use crate::queue::QueueConfig;
+use crate::queue_config::QueueConfig;
 use crate::rate::RateConfig;
 use crate::sender::UNSENT_BYTES;
 use crate::wire::ParticipantId;

@@ -232,8 +232,8 @@ pub(crate) struct CallJoinArgs {
     /// 1, or 0, 2, 1, 2, again and again, as `ffmpeg -ts-parameters` makes them
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=3))]
     temporal_layers: u8,
-    /// Where frames wait that the uplink does not carry yet: in the pacer, which drops nothing, or in a
-    /// queue in front of it, which keeps the pacer's short and drops frames of the same or a higher
+    /// Queue of frames that the uplink does not carry yet: the pacer's, which drops nothing, or one in
+    /// front of it, which keeps the pacer's short and drops frames of the same or a higher
     /// temporal layer than a newer one (Octopus), and what waited for 500 ms
     #[arg(long, value_enum, value_name = "QUEUE", default_value = "pacer")]
     queue: QueueName,
