@@ -91,7 +91,7 @@ const sentFrames = (page) => page.evaluate(async () => {
 
 test("a video that nobody gets is not sent, until somebody comes", { skip }, async () => {
   const { page } = await joinRoom(browser, `${server.url}/alone`, { name: "Dora" });
-  const active = () => page.evaluate(() => window.airlane.connection.video?.getParameters().encodings.map((of) => of.active) ?? []);
+  const active = () => page.evaluate(() => window.airlane.connection?.video?.getParameters().encodings.map((of) => of.active) ?? []);
   const became = async (what, wanted) => {
     const end = Date.now() + STEP_MS;
     while (String(await active()) !== String(wanted)) {
