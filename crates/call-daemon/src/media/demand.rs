@@ -7,8 +7,8 @@ use airlane_sfu::{LayerStep, LayerTable, MAX_SPATIAL_LAYERS};
 
 /// Time after which an encoding that nobody wants is paused: who gets less for a moment wants it back soon.
 const PAUSE_DELAY: Duration = Duration::from_secs(5);
-/// Time that an encoding may take until its packets come again.
-const RESUME_TIMEOUT: Duration = Duration::from_secs(3);
+/// Time that a client may take to follow: until then what comes of an encoding tells nothing of its bitrate.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Demand for the encodings of a track.
 #[derive(Debug)]
@@ -56,19 +56,21 @@ impl Demand {
         self.max
     }
 
-    /// Layers to choose from: those that are sent, and those of paused encodings, which would be sent for whoever has
+    /// Layers to choose from: those that are sent, and those of paused encodings, which are sent again once somebody has
     /// room for them.
     pub(crate) fn layers(&mut self, now: Time, sent: LayerTable) -> LayerTable {
-        let is_resuming = now.since(self.since) < RESUME_TIMEOUT;
+        let is_changing = now.since(self.since) < CHANGE_TIMEOUT;
         let encoding = |step: &LayerStep| match self.encodings {
             1 => 0,
             _ => step.layer.spatial,
         };
         let comes = |of: u8| sent.steps().iter().any(|step| encoding(step) == of);
         let is_paused = |of: u8| self.max.is_none_or(|max| of > max);
-        let is_kept = |step: &LayerStep| {
-            let of = encoding(step);
-            is_paused(of) || is_resuming && !comes(of)
+        // Not every client follows: WHIP has no messages.
+        let is_kept = |step: &LayerStep| match (is_paused(encoding(step)), comes(encoding(step))) {
+            (true, true) => is_changing,
+            (true, false) => true,
+            (false, comes) => is_changing && !comes,
         };
         let kept = self.known.steps().iter().filter(|step| is_kept(step));
         let sent = sent.steps().iter().filter(|step| !is_kept(step));
@@ -113,6 +115,16 @@ mod tests {
         assert_eq!(demand.layers(at(99_100), table(&[190])), table(&[190, 600]));
         assert_eq!(demand.layers(at(99_500), table(&[190, 90])), table(&[190, 90]));
         assert_eq!(demand.layers(at(102_500), table(&[190])), table(&[190]));
+    }
+
+    #[test]
+    fn an_encoding_that_comes_all_the_same_is_measured() {
+        let mut demand = Demand::new(at(0), 2);
+        demand.layers(at(4_000), table(&[200, 600]));
+        demand.update(at(5_000), Some(0));
+        assert_eq!(demand.max_encoding(), Some(0));
+        assert_eq!(demand.layers(at(7_900), table(&[180, 60])), table(&[180, 600]));
+        assert_eq!(demand.layers(at(8_000), table(&[180, 300])), table(&[180, 300]));
     }
 
     #[test]
