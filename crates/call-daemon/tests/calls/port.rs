@@ -3,12 +3,14 @@
 use std::net::SocketAddr;
 
 use airlane_base::Seed;
-use airlane_call_daemon::client::{CallTarget, ClientConfig, SendQueue, join};
+use airlane_call_daemon::client::{CallTarget, join};
 use airlane_call_daemon::{CallServer, CallServerConfig, Transport};
 use airlane_runtime::real_time::TokioRuntime;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+use crate::world::silent_client;
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(CallServer) -> F) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -41,17 +43,10 @@ fn one_port_takes_https_and_media_over_tcp() {
                 trust: airlane_certificate::trust(true),
                 transport,
             };
-            let config = ClientConfig {
-                name: "p".to_owned(),
-                video: Vec::new(),
-                audio: None,
-                max_people: 1,
-                queue: SendQueue::Pacer,
-                offset: 0.0,
-            };
             let never = std::future::pending();
             // It ends once packets can come and go.
-            let joined = join(&runtime, &target, config, Some(Duration::ZERO), never).await;
+            let joined =
+                join(&runtime, &target, silent_client(), Some(Duration::ZERO), never).await;
             let summary = joined.unwrap();
             assert_eq!(summary.failure, None);
             assert!(summary.connected_after_s.is_some());

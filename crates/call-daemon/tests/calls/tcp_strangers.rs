@@ -4,12 +4,13 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_call_daemon::client::{ClientConfig, ClientOffer, SendQueue};
+use airlane_call_daemon::client::ClientOffer;
 use airlane_call_daemon::{CallLimits, ConferenceHandle, MAX_FRAME_BYTES, Role, frame_header};
 use airlane_runtime::{RuntimeExt, RuntimeHandle, virtual_time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use crate::carrier::connect;
+use crate::world::silent_client;
 
 const S: Duration = Duration::from_secs(1);
 /// Connections of one address, and of all.
@@ -107,15 +108,7 @@ async fn ended(streams: &mut [DuplexStream]) -> usize {
 #[test]
 fn a_connection_whose_first_frame_is_of_no_session_is_closed_at_once() {
     in_virtual_time(|server| async move {
-        let config = ClientConfig {
-            name: "p".to_owned(),
-            video: Vec::new(),
-            audio: None,
-            max_people: 1,
-            queue: SendQueue::Pacer,
-            offset: 0.0,
-        };
-        let offer = ClientOffer::new(config, server.runtime.now()).unwrap();
+        let offer = ClientOffer::new(silent_client(), server.runtime.now()).unwrap();
         let room = "room".parse().unwrap();
         let joined = server.conference.join(room, Role::Member, "p", offer.sdp()).await.unwrap();
         let (theirs, ours) =

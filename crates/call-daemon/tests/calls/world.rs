@@ -85,6 +85,18 @@ fn made_clip(kbps: u32, weights: &[u32]) -> Clip {
     Clip::read(&bytes).unwrap()
 }
 
+/// A client that sends nothing.
+pub fn silent_client() -> ClientConfig {
+    ClientConfig {
+        name: "p".to_owned(),
+        video: Vec::new(),
+        audio: None,
+        max_people: 1,
+        queue: SendQueue::Pacer,
+        offset: 0.0,
+    }
+}
+
 /// A client of a call.
 pub struct Member {
     pub access: Access,
