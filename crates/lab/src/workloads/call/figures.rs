@@ -19,6 +19,9 @@ const MIN_FREEZE_S: f64 = 0.15;
 /// Time after a mute in which frames from before it may be shown.
 const MAX_LATENESS: Duration = Duration::from_secs(1);
 
+/// Stretches of each video that somebody was shown.
+type Shown = BTreeMap<(ParticipantId, Track), Vec<Stretch>>;
+
 /// Time in which a video was sent without a mute.
 struct Stretch {
     /// Times at which frames were shown, seconds.
@@ -79,7 +82,7 @@ impl ParticipantOutput {
         self.delays_of(|_| true)
     }
 
-    /// The same of the frames of some sources.
+    /// Seconds from capture to showing, of each frame that counts of the videos of some sources.
     fn delays_of(&self, is_meant: impl Fn(ParticipantId) -> bool) -> Vec<f64> {
         let shown = self.shown.iter().filter(|record| record.arrived >= self.counted_from);
         let shown = shown.filter(|record| is_meant(record.header.source));
@@ -92,7 +95,7 @@ impl ParticipantOutput {
 
     /// Times at which frames of each video that counts were shown, seconds, in stretches: a video that was muted in
     /// between has several. Each has its end: that of the run, or the time of the mute.
-    fn shown_at(&self) -> BTreeMap<(ParticipantId, Track), Vec<Stretch>> {
+    fn shown_at(&self) -> Shown {
         let mut all: BTreeMap<_, Vec<Stretch>> = BTreeMap::new();
         for record in &self.shown {
             let Some(at) = record.shown.filter(|at| *at >= self.counted_from) else { continue };
@@ -120,13 +123,13 @@ impl ParticipantOutput {
     }
 
     /// Figures of this one's videos at the others: what became of its uplink.
-    fn seen(&self, all: &[Self]) -> Figures {
+    fn seen(&self, viewers: &[(&Self, Shown)]) -> Figures {
         let own = |id: ParticipantId| Some(id) == self.id;
         let (mut delays, mut frames, mut freezes_seen, mut videos) = (Vec::new(), 0, 0, 0);
         let mut span_s = 0.0;
-        for viewer in all {
+        for (viewer, shown) in viewers {
             delays.extend(viewer.delays_of(own));
-            for (_, stretches) in viewer.shown_at().iter().filter(|((id, _), _)| own(*id)) {
+            for (_, stretches) in shown.iter().filter(|((id, _), _)| own(*id)) {
                 videos += 1;
                 span_s += viewer.span_s();
                 frames += stretches.iter().map(|stretch| stretch.shown_s.len()).sum::<usize>();
@@ -199,9 +202,10 @@ impl ParticipantOutput {
 }
 
 pub(super) fn result(output: &Output) -> PartResult {
+    let viewers: Vec<_> = output.0.iter().map(|viewer| (viewer, viewer.shown_at())).collect();
     let actor = |participant: &ParticipantOutput| {
         let mut actor = participant.result();
-        actor.figures.extend(participant.seen(&output.0));
+        actor.figures.extend(participant.seen(&viewers));
         actor
     };
     let actors: Vec<_> = output.0.iter().map(actor).collect();
