@@ -9,8 +9,8 @@ use std::time::Duration;
 use airlane_quic::Connection;
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
-/// Interval at which is looked whether a connection has sent what it was given.
-const LOOK_INTERVAL: Duration = Duration::from_millis(1);
+/// Interval at which a connection is asked whether it has sent what it was given.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Function that is ready while an access has room for more packets, and else wakes the task once it has.
 type PollRoom = dyn Fn(&mut Context<'_>) -> Poll<()> + Send + Sync;
@@ -39,12 +39,12 @@ impl UplinkRoom {
             if !connection.control().stats().has_data {
                 return;
             }
-            clock.sleep(LOOK_INTERVAL).await;
+            clock.sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Waits until a connection has had the time to send a frame that it was given, as far as it may.
     pub(crate) async fn settle(clock: &RuntimeHandle) {
-        clock.sleep(LOOK_INTERVAL).await;
+        clock.sleep(POLL_INTERVAL).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of frames that wait for an uplink: dropped by their age, or by Octopus's rules.
+//! Frames that wait for an uplink, and are dropped by their age or by Octopus's rules.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
