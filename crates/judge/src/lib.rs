@@ -4,6 +4,7 @@
 //! - [`request`]: what a front asks of them.
 //! - [`claims`]: what a paper states, and the rule that judges what was measured.
 //! - [`reporting`]: the figures of runs, and the report that they make.
+//! - [`verdicts`]: tables of recorded verdicts in pages of documentation.
 //! - [`summary`]: what a command leaves: `summary.json`.
 
 pub mod claims;
@@ -19,6 +20,7 @@ pub mod request;
 mod run;
 pub mod summary;
 pub mod sweep;
+pub mod verdicts;
 
 pub use demo::demo;
 pub use diff::diff;

@@ -9,7 +9,7 @@ use airlane_base::InputError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::summary::{ClaimEntry, Judgement, RunEntry, Summary};
+use crate::summary::{ClaimEntry, Judgement, Row, RunEntry, Summary};
 
 /// Request to record verdicts in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,50 @@ pub fn claims(file: &Path) -> Result<Vec<RecordedClaim>, InputError> {
         .map(claim)
         .collect::<Result<_, _>>()
         .map_err(|e| InputError::new(e.to_string(), "expected claims of a record").at_file(file))
+}
+
+/// What a record has for tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdicts {
+    /// Its claims.
+    pub claims: Vec<ClaimEntry>,
+    /// Statistics over all draws.
+    pub rows: Vec<Row>,
+    /// Number of its verdicts; `None` without one.
+    pub judgement: Option<Judgement>,
+}
+
+/// The claims and statistics of a record.
+///
+/// # Errors
+/// With the file, if there is none or it is no record.
+pub fn verdicts(file: &Path) -> Result<Verdicts, InputError> {
+    let record = read(file)?;
+    let bad = |e: serde_json::Error| {
+        InputError::new(e.to_string(), "expected a record of verdicts").at_file(file)
+    };
+    if record.claims.is_empty() {
+        let expected = "expected a record that `airlane reproduce --record` made";
+        return Err(InputError::new("no recorded claims", expected).at_file(file));
+    }
+    let claims = record.claims.iter().map(entry_of).collect::<Result<_, _>>().map_err(bad)?;
+    let rows = record.rows.into_iter().map(serde_json::from_value);
+    let rows = rows.collect::<Result<_, _>>().map_err(bad)?;
+    Ok(Verdicts {
+        claims,
+        rows,
+        judgement: serde_json::from_value(record.judgement).ok().flatten(),
+    })
+}
+
+/// Keys that a claim of a record has and a summary's has not.
+const OWN: [&str; 4] = ["commit", "data", "packet_hashes", "earlier"];
+
+/// A recorded claim as a summary has it.
+fn entry_of(claim: &Map<String, Value>) -> Result<ClaimEntry, serde_json::Error> {
+    let mut plain = claim.clone();
+    plain.retain(|key, _| !OWN.contains(&key.as_str()));
+    serde_json::from_value(Value::Object(plain))
 }
 
 /// Keys of an earlier verdict that stay when its claim is measured again.
@@ -150,13 +194,7 @@ impl RecordRequest {
     /// Number of the verdicts of the record, and of those that chance would get wrong.
     fn judgement(&self, record: &Record) -> Option<Judgement> {
         let mut all = Summary::new("", Vec::new());
-        for claim in &record.claims {
-            let mut plain = claim.clone();
-            for key in ["commit", "data", "packet_hashes", "earlier"] {
-                plain.remove(key);
-            }
-            all.claims.extend(serde_json::from_value::<ClaimEntry>(Value::Object(plain)).ok());
-        }
+        all.claims.extend(record.claims.iter().filter_map(|claim| entry_of(claim).ok()));
         all.count_verdicts();
         all.judgement
     }

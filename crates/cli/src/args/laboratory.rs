@@ -138,6 +138,17 @@ pub(crate) struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct VerdictsArgs {
+    /// Markdown pages that name their records in a line <!-- verdicts: FILE ... -->, paths from
+    /// the working directory
+    #[arg(value_name = "PAGE", required = true)]
+    pub(crate) pages: Vec<PathBuf>,
+    /// Write nothing, and exit with 1 if a page is not as its records say
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
     /// A folder with results
     #[arg(value_name = "A")]

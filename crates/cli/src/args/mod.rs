@@ -78,6 +78,9 @@ pub(crate) enum Verb {
     /// Measure the claims of a paper, with confidence intervals and verdicts
     Reproduce(ReproduceArgs),
     #[cfg(feature = "video")]
+    /// Put tables of recorded verdicts into pages of documentation
+    Verdicts(VerdictsArgs),
+    #[cfg(feature = "video")]
     /// Write one self-contained HTML page of results
     Report(ReportArgs),
     #[cfg(feature = "video")]

@@ -5,6 +5,7 @@ use airlane_judge::request::{
     DemoRequest, DiffRequest, Outcome, RecordCheckRequest, ReportRequest, ReproduceRequest,
     RunRequest, SweepRequest,
 };
+use airlane_judge::verdicts::{verdict_pages, write_pages};
 use airlane_lab::workloads::vod::normalise::{NormaliseRequest, normalise};
 use airlane_media::{Corpus, CorpusStatistics, TileContent};
 use airlane_scenario::Cipher;
@@ -16,7 +17,7 @@ use airlane_sim::{Captures, Common};
 use super::{command, print};
 use crate::args::{
     CorpusArgs, CorpusVerb, DemoArgs, DiffArgs, NormaliseArgs, ReportArgs, ReproduceArgs, RunArgs,
-    SweepArgs, TilesArgs, Worlds,
+    SweepArgs, TilesArgs, VerdictsArgs, Worlds,
 };
 use crate::clock::Clock;
 use crate::error::CommandError;
@@ -58,6 +59,23 @@ pub(super) fn reproduce(args: ReproduceArgs, clock: Clock) -> Result<u8, Command
             record,
         })
     })
+}
+
+pub(super) fn verdicts(args: &VerdictsArgs) -> Result<u8, CommandError> {
+    let pages = verdict_pages(airlane_lab::registry(), &args.pages)?;
+    if !args.check {
+        write_pages(&pages)?;
+    }
+    for page in &pages {
+        let told = match (page.is_stale, args.check) {
+            (false, _) => "as its records say",
+            (true, false) => "written anew",
+            (true, true) => "not as its records say: run airlane verdicts without --check",
+        };
+        print(&format!("{}: {told}\n", page.file.display()))?;
+    }
+    let is_refused = args.check && pages.iter().any(|page| page.is_stale);
+    Ok(u8::from(is_refused))
 }
 
 pub(super) fn report(args: ReportArgs) -> Result<u8, CommandError> {

@@ -43,6 +43,8 @@ pub(crate) fn dispatch(cli: Cli, clock: Clock) -> Result<u8, CommandError> {
         #[cfg(feature = "video")]
         Verb::Reproduce(args) => laboratory::reproduce(args, clock),
         #[cfg(feature = "video")]
+        Verb::Verdicts(args) => laboratory::verdicts(&args),
+        #[cfg(feature = "video")]
         Verb::Report(args) => laboratory::report(args),
         #[cfg(feature = "video")]
         Verb::Diff(args) => laboratory::diff(args),

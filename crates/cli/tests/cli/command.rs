@@ -302,3 +302,29 @@ fn forwards(scratch: &Scratch, settings: &[&str]) {
     assert_eq!(link.wait().unwrap().code(), Some(0));
     assert!(rest.starts_with("in ") && rest.contains("up ") && rest.lines().count() == 1, "{rest}");
 }
+
+/// The pages of results have the tables that their records give.
+#[test]
+fn pages_of_results_are_as_their_records_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = ["minerva", "octopus", "fbdt", "ows", "plum"];
+    let pages = pages.map(|name| format!("docs/results/{name}.md"));
+    let scratch = Scratch::new("verdicts");
+    let check = |pages: &[String]| {
+        let mut command = scratch.command(&["verdicts", "--check"]);
+        command.args(pages).current_dir(&root).output().unwrap()
+    };
+    let output = check(&pages);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(text.lines().filter(|line| line.ends_with("as its records say")).count(), 5);
+    // A page that says otherwise is told and left alone.
+    let page = fs::read_to_string(root.join(&pages[4])).unwrap();
+    scratch.file("other.md", &page.replacen("**holds**", "**fails**", 1));
+    let other = scratch.0.join("other.md");
+    let before = fs::read_to_string(&other).unwrap();
+    let output = check(&[other.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_to_string(&other).unwrap(), before);
+    assert!(scratch.refused(&["verdicts", "none.md"]).contains("none.md"));
+}

@@ -16,6 +16,7 @@
 //! - A **figure** is the value of a metric in one draw under one seed; [`Samples`] holds the
 //!   figures of a claim by cell, metric, draw and seed.
 //! - A [`Statistic`] is computed over draws: a mean, a share, a ratio of sums.
+//! - A **table** shows statistics of a claim in the system's page of documentation; it changes no verdict.
 //! - A **chart** shows statistics of each scheme that a claim compares; it changes no verdict.
 //! - A **condition** compares a statistic with a bound; a [`Rule`] consists of one or several.
 //!
@@ -44,6 +45,7 @@ mod scene;
 mod spec;
 mod statistic;
 mod stream;
+mod table;
 mod unit;
 
 use std::path::Path;
@@ -59,6 +61,7 @@ pub use samples::{ByMetric, CellSamples, Samples};
 pub use spec::*;
 pub use statistic::Statistic;
 pub use stream::{Purpose, Stream};
+pub use table::{PlainRow, TableColumn, TableRows, TableSpec};
 pub use unit::{ClaimUnit, Units};
 
 impl ClaimSet {

@@ -6,14 +6,14 @@ use airlane_base::{InputError, Seed};
 use toml::{Table, Value};
 
 use super::spec::{Claim, ClaimSet, Patch, Size};
-use super::stream::Stream;
+use super::stream::{Purpose, Stream};
 use airlane_scenario::Scenario;
 
 impl ClaimSet {
     /// The scenario that `claim` of this set is measured on, with as many mixes and seeds from
     /// `stream` as `size` says. It starts from the set's scenario; then come the claim's keys, what
-    /// the claim changes on `real` content, and `patches` in order. Later keys replace earlier
-    /// ones.
+    /// the claim changes on `real` content, `patches` in order, and what quick runs change. Later
+    /// keys replace earlier ones.
     ///
     /// Claims with the same stream get the same mixes in the same order, and the same seeds. The
     /// scenario's text ([`Source::text`](airlane_scenario::Source)) is a whole scenario file: it
@@ -37,6 +37,10 @@ impl ClaimSet {
         merge_over(&mut scene, &claim.scenario);
         for patch in &patches {
             merge_over(&mut scene, &patch.scenario);
+        }
+        if stream.purpose() == Purpose::Exploration {
+            merge_over(&mut scene, &self.quick_scenario);
+            merge_over(&mut scene, &claim.quick_scenario);
         }
         let mut schemes = Vec::new();
         // Claims name the judged scheme first, scenarios their baseline.

@@ -8,6 +8,7 @@ use toml::Table;
 
 use super::chart::Chart;
 use super::statistic::Statistic;
+use super::table::TableSpec;
 use super::unit::ClaimUnit;
 use crate::Registry;
 use crate::summary::PaperValue;
@@ -31,6 +32,9 @@ pub struct ClaimSet {
     /// Keys of a scenario that hold for every claim.
     #[serde(default)]
     pub scenario: Table,
+    /// Keys of a scenario that quick runs change in every claim, as a shorter `duration_s`.
+    #[serde(default)]
+    pub quick_scenario: Table,
     /// The schemes that claims compare, by name: entries of a scenario's list `scheme`.
     #[serde(default)]
     pub schemes: BTreeMap<String, Table>,
@@ -40,6 +44,9 @@ pub struct ClaimSet {
     /// The claims, in order.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
+    /// Tables in the system's page of documentation, beside that of the claims.
+    #[serde(default, rename = "table")]
+    pub tables: Vec<TableSpec>,
 }
 
 /// Changes to a scene.
@@ -97,6 +104,9 @@ pub struct Claim {
     pub full: Size,
     /// Draws and seeds with `--quick`.
     pub quick: Size,
+    /// Keys of the scenario that quick runs of this claim change, after those of the set.
+    #[serde(default)]
+    pub quick_scenario: Table,
     /// Figures that are shown with it and do not affect its verdict: statistics of metrics, and
     /// names of variants.
     #[serde(default)]

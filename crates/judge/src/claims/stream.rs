@@ -29,6 +29,7 @@ pub enum Purpose {
 pub struct Stream {
     name: String,
     seed: Seed,
+    purpose: Purpose,
 }
 
 impl Stream {
@@ -37,10 +38,15 @@ impl Stream {
         &self.name
     }
 
+    /// The purpose of its draws.
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
     /// The stream of a cell that has draws of its own.
     #[must_use]
     pub fn of_cell(&self, cell: &str) -> Self {
-        Self { name: format!("{}/{cell}", self.name), seed: self.seed }
+        Self { name: format!("{}/{cell}", self.name), ..*self }
     }
 
     /// The seed for `what`: `mixes`, `runs`.
@@ -59,7 +65,7 @@ impl ClaimSet {
             Purpose::Exploration => format!("exploration/{}", claim.mixes),
             Purpose::Verdict => format!("{}/{:016x}", claim.mixes, self.hash(&claim.mixes)?),
         };
-        Ok(Stream { name, seed: Seed(self.seed) })
+        Ok(Stream { name, seed: Seed(self.seed), purpose })
     }
 
     /// A hash of everything that verdicts on these mixes depend on.
@@ -70,7 +76,8 @@ impl ClaimSet {
             hash.write(text.as_bytes());
         };
         // Seeds do not enter the hash: `run_settings` removes them.
-        let placeholder = Stream { name: String::new(), seed: Seed(0) };
+        let purpose = Purpose::Verdict;
+        let placeholder = Stream { name: String::new(), seed: Seed(0), purpose };
         for claim in self.claims.iter().filter(|c| c.mixes == mixes) {
             add(&claim.id);
             add(&claim.rule_text);

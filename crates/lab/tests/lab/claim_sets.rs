@@ -212,6 +212,28 @@ fn a_claim_changes_schemes_for_itself() {
 }
 
 #[test]
+fn quick_runs_change_scenes_and_those_of_verdicts_stay() {
+    let plain = set(r#"{ kind = "reported", of = "gain" }"#);
+    let quick = "quick_scenario = { duration_s = 30 }\n";
+    let shorter = plain.replacen("schema = 3", &format!("{quick}schema = 3"), 1);
+    let own = "quick_scenario = { duration_s = 60 }\nmixes = ";
+    let durations = |text: &str| {
+        let set = read(text).unwrap();
+        let claim = &set.claims[0];
+        [Purpose::Exploration, Purpose::Verdict].map(|purpose| {
+            let stream = set.stream(claim, purpose).unwrap();
+            let scene = set.scenario(claim, claim.quick, &stream, false, &[]).unwrap();
+            (stream.name().to_owned(), scene.duration.as_secs())
+        })
+    };
+    let [[exploration, verdict], [shorter, same], [own, still]] =
+        [&plain, &shorter, &shorter.replacen("mixes = ", own, 1)].map(|text| durations(text));
+    assert_eq!((shorter.1, own.1), (30, 60));
+    assert!(exploration.1 > 60, "{exploration:?}");
+    assert_eq!([&same, &still], [&verdict; 2], "draws and scenes of verdicts");
+}
+
+#[test]
 fn a_scene_without_a_link_is_named() {
     let text = set(r#"{ kind = "reported", of = "gain" }"#).replace(", rate_bps = 10e6 }", " }");
     let set = read(&text).unwrap();

@@ -287,17 +287,15 @@ impl Errors {
         stats::mean(&self.0.iter().map(|(_, error)| of(*error)).collect::<Vec<_>>())
     }
 
-    /// Mean error in the last part of the run less that in the first; of runs too short for both nothing.
+    /// Mean error in the last part of the run less that in the first; of runs too short for both the halves.
     fn drift(&self) -> Option<f64> {
         let (first, last) = (self.0.first()?.0, self.0.last()?.0);
-        if last - first < 2.0 * PART_S {
-            return None;
-        }
+        let part = PART_S.min((last - first) / 2.0);
         let mean = |is_in: &dyn Fn(f64) -> bool| {
-            let part = self.0.iter().filter(|(at, _)| is_in(*at)).map(|(_, error)| *error);
-            stats::mean(&part.collect::<Vec<_>>())
+            let errors = self.0.iter().filter(|(at, _)| is_in(*at)).map(|(_, error)| *error);
+            stats::mean(&errors.collect::<Vec<_>>())
         };
-        Some((mean(&|at| at > last - PART_S)? - mean(&|at| at < first + PART_S)?).abs())
+        Some((mean(&|at| at > last - part)? - mean(&|at| at < first + part)?).abs())
     }
 }
 
@@ -377,7 +375,9 @@ mod tests {
             let errors = (0..seconds).map(|second| (f64::from(second), error(f64::from(second))));
             Errors(errors.collect())
         };
-        assert_eq!(of(500, |_| 0.1).drift(), None);
+        assert_eq!(of(0, |_| 0.1).drift(), None);
+        let halves = of(100, |second| if second < 50.0 { 0.0 } else { 0.1 }).drift();
+        assert!((halves.expect("a drift") - 0.1).abs() < 0.005, "{halves:?}");
         assert_eq!(of(700, |_| 0.1).drift().map(|drift| drift < 1e-9), Some(true));
         let rising = of(1201, |second| second / 12_000.0).drift().expect("a drift");
         assert!((rising - 0.075).abs() < 1e-3, "{rising}");
