@@ -34,6 +34,27 @@ fn wifi(keys: &str) -> Wifi {
     }
 }
 
+/// The MCS of a station behind a WiFi with three streams, and its spatial streams.
+fn fixed(keys: &str) -> Option<(u8, u8)> {
+    let rest = format!(
+        "[[access]]\nname = \"far\"\nkind = \"station\"\nbehind = \"home\"\nstation = {{ {keys} }}\n"
+    );
+    let scenario = scenario("streams = 3, station = { mcs = 1 }", &rest).unwrap();
+    let AccessKind::Wifi(wifi) = &scenario.network.accesses[0].kind else { unreachable!() };
+    assert_eq!(wifi.station.mcs, Some((1, 3)));
+    match &scenario.network.accesses[1].kind {
+        AccessKind::Station { station, .. } => station.mcs,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_fixed_mcs_has_the_streams_of_its_access_point() {
+    assert_eq!(fixed("mcs = 4"), Some((4, 3)));
+    assert_eq!(fixed("mcs = 4, streams = 1"), Some((4, 1)));
+    assert_eq!(fixed(""), None);
+}
+
 #[test]
 fn stations_that_can_never_be_reached_are_warned_of() {
     let warnings = |wifi: &str| scenario(wifi, "").unwrap().network.warnings();
