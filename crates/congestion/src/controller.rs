@@ -151,6 +151,8 @@ pub struct Grant {
     pub has_room: bool,
     /// All of the air is in use: more is taken than is granted to all.
     pub is_full: bool,
+    /// A queue that stands is the flow's own, and nobody else waits in it.
+    pub is_isolated: bool,
 }
 
 /// The last signals that a controller took: what they set.

@@ -7,6 +7,7 @@
 mod record;
 mod round;
 mod share;
+mod trim;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use crate::{Bbr, Cubic, CubicConfig, INITIAL_WINDOW_PACKETS, whole_bytes};
 use record::Record;
 use round::{Round, Verdict};
 use share::Share;
+use trim::Trim;
 
 /// Reports that may be missed before the last rate no longer holds; a round trip comes on top.
 const MISSED_REPORTS: u32 = 3;
@@ -86,6 +88,7 @@ pub struct Cupid {
     /// The last report, and when it came.
     grant: Option<(Grant, Time)>,
     share: Share,
+    trim: Trim,
     /// Reports in time, one after the other.
     in_time: u32,
     rtt: Option<Rtt>,
@@ -121,6 +124,7 @@ impl Cupid {
             mtu: mtu.max(1),
             grant: None,
             share,
+            trim: Trim::none(),
             in_time: 0,
             rtt: None,
             longest: Duration::ZERO,
@@ -167,7 +171,7 @@ impl Cupid {
 
     /// Rate while the receiver decides: no more than its record allows.
     fn obeyed_rate(&self) -> Rate {
-        self.record.capped(self.granted_rate(), self.first_flight())
+        self.record.capped(self.trim.of(self.granted_rate()), self.first_flight())
     }
 
     /// Bytes that a new flow may send, and the round trip that they take.
@@ -270,6 +274,9 @@ impl Cupid {
                 if is_plain {
                     self.record.refute();
                 }
+                if grant.is_isolated {
+                    self.trim.on_round(verdict.is_queued);
+                }
                 if self.congested >= needed || is_plain {
                     self.go_elsewhere(now);
                 }
@@ -298,6 +305,9 @@ impl Cupid {
         self.in_time = if is_in_time { self.in_time.saturating_add(1) } else { 1 };
         self.grant = Some((grant, now));
         self.share.on_report(grant.is_full);
+        if !grant.is_isolated {
+            self.trim = Trim::none();
+        }
         if self.mode == Mode::Free && (is_first || self.in_time >= RESUME_REPORTS) {
             // Losses of what was granted before a silence may have been found during it.
             if self.record.is_trailing_round() && self.round.is_heavy(self.mtu) {

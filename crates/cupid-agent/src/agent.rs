@@ -158,5 +158,6 @@ fn grant_of(report: &Feedback) -> Grant {
         interval: report.interval(),
         has_room: report.has_room,
         is_full: report.is_full(),
+        is_isolated: report.is_isolated,
     }
 }

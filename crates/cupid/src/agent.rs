@@ -6,10 +6,11 @@ use airlane_base::{Rate, Time};
 use airlane_wifi::{Address, Heard};
 use serde::Serialize;
 
-use crate::estimator::{Estimate, Estimator, EstimatorOptions};
+use crate::estimator::{Direction, Estimate, Estimator, EstimatorOptions};
 use crate::feedback::Feedback;
+use crate::isolation::{FULL, StationAir};
 use crate::ring::Ring;
-use crate::rule::{Air, FULL, RateRule, RuleOptions, left_share};
+use crate::rule::{Air, RateRule, RuleOptions, left_share};
 
 /// The charge of airtime in U, shares and delta.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -138,6 +139,7 @@ impl Agent {
             // An air in which somebody sends at all times explains that a path carries less, however much
             // fuller its aggregates could be.
             has_room: self.rule.has_room(&air) && estimate.utilisation < FULL,
+            is_isolated: self.rule.is_isolated(),
         };
         Some((feedback, estimate))
     }
@@ -186,6 +188,26 @@ impl AgentOptions {
             goodput: estimate.goodput,
             left: Some(left_share(eta, estimate.sharing, &others)),
             reserved,
+            own: self.station_air(estimate, own).filter(|_| is_packed),
+        })
+    }
+
+    /// A station's own use of the air; `None` if it is not known, nobody shares it, or the station itself
+    /// sends.
+    fn station_air(&self, estimate: &Estimate, own: Address) -> Option<StationAir> {
+        if estimate.sharing < 2 || self.estimator.direction == Direction::Up {
+            return None;
+        }
+        let others = estimate.others(own, false);
+        Some(StationAir {
+            share: estimate.own_share,
+            equal: left_share(estimate.utilisation, estimate.sharing, &others),
+            down: estimate.own_down,
+            down_of_all: estimate.down,
+            utilisation: estimate.utilisation,
+            fill: estimate.own_fill,
+            fill_of_all: estimate.fill,
+            full_delta: estimate.full_delta?,
         })
     }
 }

@@ -15,6 +15,7 @@ const MAX_KBPS: u32 = (1 << 24) - 1;
 const FORGET: Duration = Duration::from_secs(1);
 
 const HAS_ROOM: u8 = 1;
+const IS_ISOLATED: u8 = 2;
 
 /// A report of a receiver to a sender, one per interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,9 @@ pub struct Feedback {
     pub confidence: u8,
     /// Utilisation is below what is aimed at: the air is not what holds the flow back.
     pub has_room: bool,
+    /// The access point divides the air among stations by itself: the rate is what the receiver's own share
+    /// carries, and a queue that stands is the flow's own.
+    pub is_isolated: bool,
 }
 
 /// Error in a report.
@@ -55,7 +59,8 @@ impl Feedback {
     pub fn encode(&self) -> [u8; FEEDBACK_BYTES] {
         let kbps = u32::try_from(self.rate.bps() / 1_000).unwrap_or(MAX_KBPS).min(MAX_KBPS);
         let [_, rate @ ..] = kbps.to_be_bytes();
-        let flags = if self.has_room { HAS_ROOM } else { 0 };
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let flags = flag(self.has_room, HAS_ROOM) | flag(self.is_isolated, IS_ISOLATED);
         let [high, low] = self.sequence.to_be_bytes();
         [
             VERSION << 4 | flags,
@@ -95,6 +100,7 @@ impl Feedback {
             interval_ms,
             confidence,
             has_room: first & HAS_ROOM != 0,
+            is_isolated: first & IS_ISOLATED != 0,
         })
     }
 

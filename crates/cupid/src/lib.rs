@@ -14,6 +14,7 @@ mod agent;
 mod delta;
 mod estimator;
 mod feedback;
+mod isolation;
 mod passive_observer;
 mod ring;
 mod rule;
@@ -25,5 +26,6 @@ pub use estimator::{
     Change, Counts, Direction, Estimate, Estimator, EstimatorOptions, Event, Share, StationState,
 };
 pub use feedback::{FEEDBACK_BYTES, Feedback, FeedbackError, Inbox, InboxCounts, VERSION};
+pub use isolation::{FULL, StationAir};
 pub use passive_observer::{GrantedRates, PassiveObserver};
-pub use rule::{Air, FULL, RateRule, RuleKind, RuleOptions, left_share};
+pub use rule::{Air, RateRule, RuleKind, RuleOptions, left_share};

@@ -3,6 +3,8 @@
 use airlane_base::Rate;
 use serde::Serialize;
 
+use crate::isolation::{FULL, Isolation, StationAir};
+
 /// The form of the rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum RuleKind {
@@ -41,9 +43,6 @@ impl Default for RuleOptions {
     }
 }
 
-/// Utilisation from which on the air is taken for full: a saturated channel reads 1.00 within 0.03.
-pub const FULL: f64 = 0.95;
-
 /// Input of the rule at one report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Air {
@@ -62,6 +61,9 @@ pub struct Air {
     /// Share that is to be left to others than the stations that were counted, as foreign networks: taken from
     /// eta. 0 by the paper.
     pub reserved: f64,
+    /// The station's own use of the air, from which the default form finds whether the access point divides the air
+    /// by itself. `None` where it is not known, or no access point decides.
+    pub own: Option<StationAir>,
 }
 
 /// The rule of one station.
@@ -69,12 +71,19 @@ pub struct Air {
 pub struct RateRule {
     options: RuleOptions,
     rate: Option<Rate>,
+    isolation: Isolation,
+    is_isolated: bool,
 }
 
 impl RateRule {
     /// A rule that has not granted anything yet.
     pub fn new(options: RuleOptions) -> Self {
-        Self { options, rate: None }
+        Self { options, rate: None, isolation: Isolation::default(), is_isolated: false }
+    }
+
+    /// True if the access point was found to divide the air among stations by itself.
+    pub fn is_isolated(&self) -> bool {
+        self.is_isolated
     }
 
     /// The rate granted last.
@@ -99,6 +108,23 @@ impl RateRule {
 
     /// The rate for the next report.
     pub fn update(&mut self, air: &Air) -> Rate {
+        let own = air.own.filter(|_| self.options.kind == RuleKind::Default);
+        self.is_isolated = own.is_some_and(|own| self.isolation.update(&own));
+        let rate = match own.filter(|_| self.is_isolated) {
+            // Nobody has more of the air for it, or less: what its own share carries in full aggregates. Its
+            // sender sees to it that the queue stays short.
+            Some(StationAir { share, full_delta, .. }) => {
+                let least = full_delta.scale(share.clamp(0.0, 1.0));
+                self.ruled(&Air { delta: full_delta, ..*air }).max(least)
+            }
+            None => self.ruled(air),
+        };
+        self.rate = Some(rate);
+        rate
+    }
+
+    /// The rate by utilisation, stations and delta.
+    fn ruled(&self, air: &Air) -> Rate {
         let (eta, delta) = (self.eta(air), air.delta.as_f64());
         let stations = f64::from(air.stations.max(1));
         let used = share(air.utilisation);
@@ -127,9 +153,7 @@ impl RateRule {
             }
         };
         // The whole of the air is the most that anyone can be granted.
-        let rate = Rate::from_bps_f64(rate.min(delta));
-        self.rate = Some(rate);
-        rate
+        Rate::from_bps_f64(rate.min(delta))
     }
 
     /// The share of the air that a decrease leaves.
@@ -195,6 +219,7 @@ mod tests {
             // The others have 0.1, 0.1 and 0.4.
             left: Some(left_share(0.8, 4, &[0.1, 0.1, 0.4])),
             reserved: 0.0,
+            own: None,
         };
         rule.update(&air(0.7));
         assert_eq!(
@@ -217,6 +242,7 @@ mod tests {
             goodput: Rate::from_mbps(goodput),
             left: None,
             reserved: 0.0,
+            own: None,
         };
         assert_eq!(rule.update(&air(0.2, 0.0)), Rate::from_mbps(80.0), "the start");
         assert_eq!(rule.update(&air(0.5, 60.0)), Rate::from_mbps(90.0), "60 + 0.3 * 300 / 3");

@@ -23,7 +23,8 @@ pub fn feedback(data: &[u8]) {
         if let Ok(Some(feedback)) = inbox.take(now, report) {
             let (rate, interval) = (feedback.rate, feedback.interval());
             let (has_room, is_full) = (feedback.has_room, feedback.is_full());
-            let grant = Grant { rate, interval, has_room, is_full };
+            let is_isolated = feedback.is_isolated;
+            let grant = Grant { rate, interval, has_room, is_full, is_isolated };
             assert!(controller.on_signal(now, Signal::Grant(grant)));
             taken += 1;
         }
@@ -43,6 +44,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
             interval_ms: 20,
             confidence: 200,
             has_room: n % 2 == 0,
+            is_isolated: n % 3 == 0,
         };
         [&[5][..], &report.encode()].concat()
     });

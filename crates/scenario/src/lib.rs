@@ -27,6 +27,7 @@ mod decode;
 mod grid;
 mod notes;
 mod participants;
+mod reach;
 mod reader;
 mod realise;
 mod registry;

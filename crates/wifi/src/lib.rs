@@ -32,7 +32,7 @@ pub use mobility::{Area, Leg, Mobility, Walk, WaypointError, Waypoints};
 pub use position::Position;
 pub use propagation::{
     Fading, NOISE_FIGURE_DB, PathLoss, Propagation, Quality, Shadowing, SnrTrace, TraceError,
-    doppler_hz, noise_dbm, thermal_noise_dbm,
+    doppler_hz, noise_dbm, sensitivity_dbm, thermal_noise_dbm,
 };
 pub use timing::{Access, Band, Timing};
 pub use vector::{Format, Guard, MAX_PPDU_DURATION, Vector, Width};

@@ -34,6 +34,8 @@ pub(super) struct Round {
 pub(super) struct Verdict {
     /// Packets were lost, or stood in a queue, and the application was not what limited it.
     pub is_congested: bool,
+    /// All packets stood in a queue.
+    pub is_queued: bool,
     /// So many were lost that one round is enough.
     pub is_heavy: bool,
     /// Rate that arrived.
@@ -86,6 +88,6 @@ impl Round {
         let delivered = Rate::of(self.acked, elapsed);
         let is_congested = !self.is_app_limited && (is_lossy || is_queued);
         *self = Self { last_rate: delivered, ..Self::new(now) };
-        Some(Verdict { is_congested, is_heavy, delivered })
+        Some(Verdict { is_congested, is_queued, is_heavy, delivered })
     }
 }

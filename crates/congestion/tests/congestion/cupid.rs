@@ -192,7 +192,16 @@ impl Driver {
 
     fn report(&mut self, mbps: f64, has_room: bool, is_full: bool) {
         let interval = Duration::from_millis(40);
-        let grant = Grant { rate: Rate::from_mbps(mbps), interval, has_room, is_full };
+        let rate = Rate::from_mbps(mbps);
+        let grant = Grant { rate, interval, has_room, is_full, is_isolated: false };
+        assert!(self.cupid.on_signal(self.now, Signal::Grant(grant)));
+    }
+
+    /// A report from behind an access point that divides the air by itself.
+    fn isolated(&mut self, mbps: f64) {
+        let (rate, interval) = (Rate::from_mbps(mbps), Duration::from_millis(40));
+        let (has_room, is_full, is_isolated) = (false, true, true);
+        let grant = Grant { rate, interval, has_room, is_full, is_isolated };
         assert!(self.cupid.on_signal(self.now, Signal::Grant(grant)));
     }
 }
@@ -274,4 +283,28 @@ fn a_queue_that_the_air_explains_leaves_it_and_one_that_it_does_not_ends_it() {
         assert!((rounds..rounds + 3).contains(&until), "{has_room}: {until}");
         assert!(d.cupid.pacing_rate() < Some(Rate::from_mbps(40.0)));
     }
+}
+
+#[test]
+fn a_queue_of_its_own_is_kept_short_by_taking_less_of_the_grant() {
+    let mut d = Driver::new(Fallback::Cubic);
+    let rounds = |d: &mut Driver, count: u32, rtt: Duration| {
+        for _ in 0..count {
+            d.isolated(40.0);
+            d.round(rtt, false);
+        }
+        d.cupid.pacing_rate().unwrap().mbps()
+    };
+    assert_eq!(rounds(&mut d, 20, RTT), 40.0);
+    let queued = RTT + Duration::from_millis(40);
+    let cut = rounds(&mut d, 6, queued);
+    assert!((26.0..36.0).contains(&cut), "{cut}");
+    assert_eq!(rounds(&mut d, 40, queued), 20.0, "half of the grant is the least");
+    let back = rounds(&mut d, 40, RTT);
+    assert!((24.0..36.0).contains(&back), "{back}");
+    assert_eq!(rounds(&mut d, 120, RTT), 40.0);
+    // A queue that others wait in too is no reason to take less.
+    rounds(&mut d, 6, queued);
+    d.grant(40.0, false);
+    assert_eq!(d.cupid.pacing_rate(), Some(Rate::from_mbps(40.0)));
 }

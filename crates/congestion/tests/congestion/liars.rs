@@ -53,6 +53,7 @@ impl Lie {
                 interval: self.every,
                 has_room: self.has_room,
                 is_full: self.is_full,
+                is_isolated: false,
             };
             (phase < self.reports.as_nanos()).then_some(Signal::Grant(grant))
         });
@@ -140,7 +141,7 @@ fn window_on_a_later_path(is_refuted: bool) -> u64 {
     };
     let (now, first, second) = (Time::from_millis(1), PathId(1), PathId(2));
     let rate = Rate::from_mbps(1_000.0);
-    let grant = Grant { rate, interval: RTT, has_room: false, is_full: true };
+    let grant = Grant { rate, interval: RTT, has_room: false, is_full: true, is_isolated: false };
     let mut state = SendState::new(now);
     state.open(now, first, build(), PACKET_BYTES);
     assert!(state.signal(now, Signal::Grant(grant)));

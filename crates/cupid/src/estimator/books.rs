@@ -25,6 +25,8 @@ pub(super) struct Entry {
     /// contention; inferred of the charge.
     pub charge: f64,
     pub packed: f64,
+    /// All of the charge of data that goes down; else 0.
+    pub down: f64,
     /// All of the charge of an aggregate that took as much as it may; else 0.
     pub full: f64,
     pub airtime: f64,
@@ -53,8 +55,8 @@ const MAX_WATCHED: usize = 256;
 #[derive(Clone, Debug)]
 struct Own {
     /// Payload, charged, charged if aggregates were full, time of data in the air, the same times its PHY
-    /// rate, exchanges.
-    sums: Ring<6>,
+    /// rate, exchanges, charged for what goes down.
+    sums: Ring<7>,
     goodput: Ring<1>,
     /// The last that was known.
     phy: Option<Rate>,
@@ -82,6 +84,11 @@ fn bucket(window: u64) -> u64 {
     (window / 256).max(1_000_000)
 }
 
+/// A part of an amount, 0 to 1.
+fn part(of: f64, amount: f64) -> f64 {
+    if amount > 0.0 { (of / amount).min(1.0) } else { 0.0 }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Books {
     options: EstimatorOptions,
@@ -89,8 +96,8 @@ pub(super) struct Books {
     own_window: u64,
     /// Charged, charged if aggregates were full, in the air; inferred and foreign of the charge.
     air: Ring<5>,
-    /// Charged, and charged if aggregates were full, for as long as is looked back for delta.
-    all: Ring<2>,
+    /// Charged, charged if aggregates were full, and for what goes down, for as long as is looked back for delta.
+    all: Ring<3>,
     own: BTreeMap<Address, Own>,
     pub stations: Stations,
     pub flows: Flows,
@@ -180,7 +187,7 @@ impl Books {
         let foreign = if entry.is_foreign { entry.charge } else { 0.0 };
         let air = [entry.charge, entry.packed, entry.airtime, entry.inferred, foreign];
         self.air.add(from, to, air);
-        self.all.add(from, to, [entry.charge, entry.packed]);
+        self.all.add(from, to, [entry.charge, entry.packed, entry.down]);
         self.exchanges += 1;
         self.inferences += u64::from(entry.inferred > 0.0);
         self.attribute(entry);
@@ -193,8 +200,10 @@ impl Books {
         self.stations.charge(station, from, to, entry.charge, entry.full);
         if let Some(own) = self.own.get_mut(&station) {
             own.goodput.add(from, to, [entry.payload]);
-            let Entry { payload, charge, packed, phy_nanos, phy_bits, exchanges, .. } = *entry;
-            own.sums.add(from, to, [payload, charge, packed, phy_nanos, phy_bits, exchanges]);
+            let Entry { payload, charge, packed, phy_nanos, phy_bits, exchanges, down, .. } =
+                *entry;
+            let sums = [payload, charge, packed, phy_nanos, phy_bits, exchanges, down];
+            own.sums.add(from, to, sums);
         }
     }
 
@@ -245,18 +254,19 @@ impl Books {
         began: Option<u64>,
         stations: impl IntoIterator<Item = Address>,
     ) -> impl Iterator<Item = (Address, Estimate)> {
-        let (whole, filled) = (self.whole(until, began), self.filled(until, began));
+        let (filled, down) = self.of_all(until, began);
+        let whole = Estimate { fill: filled, down, ..self.whole(until, began) };
         stations.into_iter().map(move |station| {
             (station, self.of_station(station, (until, began), whole.clone(), filled))
         })
     }
 
-    /// The charge of all if aggregates were full, as a part of what it is, over a station's
-    /// own window.
-    fn filled(&self, until: u64, began: Option<u64>) -> f64 {
+    /// The charge of all if aggregates were full, and that for what goes down, as parts of what it is, over a
+    /// station's own window.
+    fn of_all(&self, until: u64, began: Option<u64>) -> (f64, f64) {
         let from = until.saturating_sub(self.own_window).max(began.unwrap_or(until).min(until));
-        let [charged, packed] = self.all.sum(from, until);
-        if charged > 0.0 { (packed / charged).min(1.0) } else { 0.0 }
+        let [charged, packed, down] = self.all.sum(from, until);
+        (part(packed, charged), part(down, charged))
     }
 
     /// The part of an estimate that is the same for every station.
@@ -308,7 +318,7 @@ impl Books {
         let sharing = whole.stations + u32::from(!is_counted);
         let Some(own) = self.own.get_mut(&station) else { return Estimate { sharing, ..whole } };
         let own_from = until.saturating_sub(self.own_window).max(began);
-        let [payload, own_charged, own_packed, phy_nanos, phy_bits, exchanges] =
+        let [payload, own_charged, own_packed, phy_nanos, phy_bits, exchanges, own_down] =
             own.sums.sum(own_from, until);
         if phy_nanos > 0.0 {
             own.phy = Some(Rate::from_bps_f64(phy_bits / phy_nanos * 1e9));
@@ -321,6 +331,8 @@ impl Books {
             let part = part.clamp(own_packed / MAX_UNEQUAL, own_packed * MAX_UNEQUAL);
             own.delta = Some((of(own_charged), of(part)));
         }
+        let own_span = (until - own_from).max(1) as f64;
+        let has_sample = payload > 0.0 && own_charged > 0.0 && own_packed > 0.0;
         let aggregation = self.options.aggregation;
         let table = own.phy.map(|phy| aggregation.usual_delta(phy));
         Estimate {
@@ -328,6 +340,10 @@ impl Books {
             phy: own.phy,
             delta: own.delta.map(|(delta, _)| delta).or(table),
             packed_delta: own.delta.map(|(_, packed)| packed).or(table),
+            own_share: (own_charged / own_span).min(1.0),
+            own_fill: part(own_packed, own_charged),
+            own_down: part(own_down, own_charged),
+            full_delta: has_sample.then(|| of(own_packed)),
             is_measured: own.delta.is_some(),
             goodput: Rate::from_bps_f64(own.goodput.sum(from, until)[0] / window * 1e9),
             own_confidence: exchanges / (exchanges + 1.0) * (1.0 - whole.inferred),

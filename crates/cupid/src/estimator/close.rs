@@ -60,10 +60,11 @@ impl Meter {
         let charge = airtime + contending as f64;
         let max_duration = nanos(books.options().aggregation.max_duration) as f64;
         let window = f64::from(books.options().aggregation.frames);
-        let (mut packed, mut is_full) = (charge, false);
+        let (mut packed, mut is_full, mut is_down) = (charge, false, false);
         let big = f64::from(books.options().big);
         let answered = tally.flow.and_then(|key| books.flows.fill_of_opposite(key, big));
         if let Some(flow) = tally.flow.and_then(|key| books.flows.get(key)) {
+            is_down = flow.is_down;
             if flow.aggregates && tally.mpdus > 0.0 && tally.data <= charge {
                 let most = (max_duration / flow.data_of(1.0).max(1.0)).floor().clamp(1.0, window);
                 let full = flow.full.max(most).max(tally.mpdus);
@@ -90,6 +91,7 @@ impl Meter {
             charge,
             packed,
             full: if is_full { charge } else { 0.0 },
+            down: if is_down { charge } else { 0.0 },
             airtime,
             inferred: inferred.min(charge),
             is_anonymous: exchange.is_anonymous(),

@@ -120,6 +120,19 @@ pub struct Estimate {
     pub delta: Option<Rate>,
     /// Delta for a part of [`packed`](Self::packed) instead of one of the utilisation.
     pub packed_delta: Option<Rate>,
+    /// Charge of the own station over its window, as a share of the air; 0 before the first sample.
+    pub own_share: f64,
+    /// That charge if the own aggregates were full, as a part of what it is.
+    pub own_fill: f64,
+    /// Part of that charge that is for data that goes down.
+    pub own_down: f64,
+    /// Charge of all stations over the same window if their aggregates were full, as a part of what it is.
+    pub fill: f64,
+    /// Part of that charge that is for data that goes down.
+    pub down: f64,
+    /// Payload that the whole air would carry for the own station in full aggregates, by what it was
+    /// charged itself: [`packed_delta`](Self::packed_delta) goes by its part of the charge of all.
+    pub full_delta: Option<Rate>,
     /// True if delta was measured: else it is the table's.
     pub is_measured: bool,
     /// Payload of the own station over the window, as heard and inferred.

@@ -16,6 +16,7 @@ fn vectors() -> Vec<(Feedback, &'static str)> {
         interval_ms: 1,
         confidence: 0,
         has_room: false,
+        is_isolated: false,
     };
     let usual = Feedback {
         sequence: 258,
@@ -25,6 +26,7 @@ fn vectors() -> Vec<(Feedback, &'static str)> {
         interval_ms: 40,
         confidence: 255,
         has_room: false,
+        is_isolated: false,
     };
     let all = Feedback {
         sequence: u16::MAX,
@@ -34,11 +36,13 @@ fn vectors() -> Vec<(Feedback, &'static str)> {
         interval_ms: 255,
         confidence: 255,
         has_room: true,
+        is_isolated: false,
     };
     vec![
         (least, "10 00 00 00 00 00 00 00 01 00"),
         (usual, "10 01 02 01 51 80 cc 03 28 ff"),
         (Feedback { has_room: true, ..usual }, "11 01 02 01 51 80 cc 03 28 ff"),
+        (Feedback { is_isolated: true, ..usual }, "12 01 02 01 51 80 cc 03 28 ff"),
         (all, "11 ff ff ff ff ff ff ff ff ff"),
     ]
 }
@@ -74,7 +78,7 @@ fn what_is_no_report_is_told_apart() {
     assert_eq!(Feedback::decode(&other), Err(FeedbackError::Interval));
     // Reserved bits and what follows are for those who come later.
     let mut later = bytes.clone();
-    later[0] |= 0x0e;
+    later[0] |= 0x0c;
     later.push(7);
     assert_eq!(Feedback::decode(&later), Feedback::decode(&bytes));
     let huge = Feedback { rate: Rate::from_bps(u64::MAX), ..vectors()[1].0 };

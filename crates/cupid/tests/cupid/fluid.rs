@@ -110,6 +110,7 @@ impl Model {
                     goodput: Rate::from_bps_f64(shares[i] * DELTA),
                     left: self.shares_are_known.then(|| left_share(0.8, stations, &others)),
                     reserved: 0.0,
+                    own: None,
                 };
                 let rate = users[i].rule.update(&air).as_f64();
                 users[i].coming.push_back((now + self.rtt_ms, rate));

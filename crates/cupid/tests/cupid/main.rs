@@ -5,6 +5,7 @@ mod air;
 mod estimator;
 mod feedback;
 mod fluid;
+mod isolation;
 mod lossy;
 mod passive_observer;
 mod sources;

@@ -232,6 +232,7 @@ pub(super) fn notes(results: &Results<'_>, (planned, stopped): (usize, bool)) ->
         };
         notes.push(format!("What is drawn over time is of seed {seed}{cases}."));
     }
+    notes.extend(plan.scenario.network.warnings());
     let warnings = plan.draws.iter().flat_map(|draws| draws.warnings());
     notes.extend(warnings.map(|w| format!("About the content: {w}.")));
     notes

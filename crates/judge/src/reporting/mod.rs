@@ -131,7 +131,7 @@ fn verdict(
     (sessions, failed): (usize, usize),
     (planned, stopped): (usize, bool),
 ) -> String {
-    let mut parts = Vec::new();
+    let mut parts = results.plan.scenario.network.warnings();
     if stopped {
         parts.push(format!("Stopped after {} of {planned} runs.", results.all().count()));
     }

@@ -1,5 +1,7 @@
 //! The report of a sweep: small multiples and a table over the cells.
 
+use std::collections::BTreeSet;
+
 use airlane_report::Report;
 use airlane_report::model::{
     self, Cell as TableCell, Column, Estimate, Facet, Fact, Multiples, Provenance, Scheme, Section,
@@ -269,6 +271,11 @@ fn notes(findings: &Findings<'_>, stopped: bool) -> Vec<String> {
     if findings.cells.len() > SHOWN {
         notes.push(format!("The first {SHOWN} of {} cells are shown.", findings.cells.len()));
     }
+    // Cells may have other networks: each warning once.
+    let cells = findings.cells.iter();
+    let warnings: BTreeSet<String> =
+        cells.flat_map(|cell| cell.plan.scenario.network.warnings()).collect();
+    notes.extend(warnings);
     let draws = findings.cells.first().into_iter().flat_map(|c| c.plan.draws.iter());
     notes.extend(draws.flat_map(|d| d.warnings()).map(|w| format!("About the content: {w}.")));
     notes

@@ -200,7 +200,15 @@ fn a_sender_that_nothing_answers_has_waited_all_the_time() {
     )
     .unwrap();
     let plan = Plan::new(scenario, &Common::default()).unwrap();
-    let rows = story(&plan).summary.rows;
+    let story = story(&plan);
+    let warning = "Stations on \"home\" can never be reached";
+    assert!(story.verdict.starts_with(warning), "{}", story.verdict);
+    assert!(
+        story.report.notes.iter().any(|note| note.starts_with(warning)),
+        "{:?}",
+        story.report.notes
+    );
+    let rows = story.summary.rows;
     let of = |metric: &str| rows.iter().find(|row| row.metric == metric).unwrap().value;
     assert_eq!((of("goodput_bps"), of("rtt_p95_s")), (0.0, 2.0));
 }

@@ -67,7 +67,7 @@ fn scenario(row: &Row) -> String {
         "name = \"loops\"\ntitle = \"x\"\nstory = \"x\"\nduration_s = {}\nseeds = [{seeds}]\n\
          [core]\nrtt_s = 0.02\n[[scheme]]\nname = \"cubic\"\n\
          [[access]]\nname = \"home\"\nkind = \"wifi\"\n\
-         wifi = {{ width_mhz = 20, streams = 1, window = 64, sealed = false, scheduler = \"fifo\", \
+         wifi = {{ sensitivity_dbm = -82, width_mhz = 20, streams = 1, window = 64, sealed = false, scheduler = \"fifo\", \
          pool_packets = 1000 }}\n",
         row.until + 1
     );

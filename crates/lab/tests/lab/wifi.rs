@@ -34,6 +34,55 @@ fn wifi(keys: &str) -> Wifi {
     }
 }
 
+/// The MCS of a station behind a WiFi with three streams, and its spatial streams.
+fn fixed(keys: &str) -> Option<(u8, u8)> {
+    let rest = format!(
+        "[[access]]\nname = \"far\"\nkind = \"station\"\nbehind = \"home\"\nstation = {{ {keys} }}\n"
+    );
+    let scenario = scenario("streams = 3, station = { mcs = 1 }", &rest).unwrap();
+    let AccessKind::Wifi(wifi) = &scenario.network.accesses[0].kind else { unreachable!() };
+    assert_eq!(wifi.station.mcs, Some((1, 3)));
+    match &scenario.network.accesses[1].kind {
+        AccessKind::Station { station, .. } => station.mcs,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_fixed_mcs_has_the_streams_of_its_access_point() {
+    assert_eq!(fixed("mcs = 4"), Some((4, 3)));
+    assert_eq!(fixed("mcs = 4, streams = 1"), Some((4, 1)));
+    assert_eq!(fixed(""), None);
+}
+
+#[test]
+fn stations_that_can_never_be_reached_are_warned_of() {
+    let warnings = |wifi: &str| scenario(wifi, "").unwrap().network.warnings();
+    let none: [String; 0] = [];
+    // -92 dBm over 20 MHz is 2 dB of SNR; a preamble takes 4.
+    assert_eq!(warnings("width_mhz = 20, station = { snr_db = 8 }"), none);
+    assert_eq!(
+        warnings("width_mhz = 20, station = { snr_db = 3 }"),
+        [
+            "Stations on \"home\" can never be reached: the SNR is at most 3.0 dB, and radios hear from \
+          4.0 dB on over 20 MHz."
+        ]
+    );
+    assert_eq!(
+        warnings("width_mhz = 20, sensitivity_dbm = -82, station = { snr_db = 8 }"),
+        [
+            "Stations on \"home\" can never be reached: the SNR is at most 8.0 dB, and radios hear from \
+          12.0 dB on over 20 MHz."
+        ]
+    );
+    // Its access point does not hear it; nobody can read it; it comes nearer; it stands too far away.
+    assert_eq!(warnings("station = { snr_db = 8, up_db = -6 }").len(), 1);
+    assert_eq!(warnings("station = { snr_db = 8, mcs = 9 }").len(), 1);
+    assert_eq!(warnings("station = { snr_trace = [[0, 1], [2, 30]] }"), none);
+    assert_eq!(warnings("station = { distance_m = 1000 }").len(), 1);
+    assert_eq!(warnings("shadowing_db = 5, station = { distance_m = 1000 }"), none);
+}
+
 #[test]
 fn keys_of_places_and_of_what_lies_between_are_read() {
     let plain = wifi("");

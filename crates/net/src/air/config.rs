@@ -7,7 +7,7 @@ use airlane_wifi::{
     Access, Area, Band, Format, Guard, Leg, NOISE_FIGURE_DB, PathLoss, Position, SnrTrace, Vector,
     Waypoints, Width,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::scene::typical_loss;
 use crate::queue::{Capacity, QueueSpec};
@@ -17,9 +17,12 @@ use crate::queue::{Capacity, QueueSpec};
 pub struct ChannelConfig {
     /// Its band.
     pub band: Band,
-    /// A radio takes the channel for busy above this power, dBm, where it can make out the preamble.
-    pub sense_dbm: f64,
-    /// And above this where it cannot.
+    /// Sensitivity of radios, dBm: the power below which they hear nothing of a PPDU, neither for carrier sense
+    /// nor to receive it. `None`: [what receivers of their width have](airlane_wifi::sensitivity_dbm). ns-3
+    /// detects no preamble below -82 dBm.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "number")]
+    pub sensitivity_dbm: Option<f64>,
+    /// A radio takes the channel for busy above this power, dBm, where it can make out no preamble.
     pub energy_dbm: f64,
     /// By how much a later PPDU has to be stronger than that which is being received to be received in
     /// its stead, dB.
@@ -45,12 +48,17 @@ pub struct FadingConfig {
     pub delay_spread_ns: f64,
 }
 
+/// Writes a number that is there as one that always is.
+fn number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(value.unwrap_or_default())
+}
+
 impl Default for ChannelConfig {
-    /// 5 GHz, with the thresholds of the standard (802.11-2020, 17.3.10.6) and common values.
+    /// 5 GHz, with the threshold of the standard for energy (802.11-2020, 17.3.10.6) and common values.
     fn default() -> Self {
         Self {
             band: Band::Ghz5,
-            sense_dbm: -82.0,
+            sensitivity_dbm: None,
             energy_dbm: -62.0,
             capture_db: 10.0,
             noise_figure_db: NOISE_FIGURE_DB,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use airlane_base::{DropReason, Packet, Rng, Seed, Time};
-use airlane_wifi::{Address, ErrorModel, Timing};
+use airlane_wifi::{Address, ErrorModel, Timing, Width};
 
 use super::account::{Airtime, Use};
 use super::channel::Powers;
@@ -147,15 +147,17 @@ impl Medium {
     }
 
     /// Adds a radio of a network: of its access point (`kind` 1) or of a station (2).
-    fn add_radio(&mut self, kind: u8, ap: ApId) -> RadioId {
+    fn add_radio(&mut self, kind: u8, ap: ApId, width: Width) -> RadioId {
         let [high, low] = (self.radios.len() as u16).to_be_bytes();
         self.powers.add();
+        let sensitivity_dbm =
+            self.config.sensitivity_dbm.unwrap_or_else(|| airlane_wifi::sensitivity_dbm(width));
         // Locally administered.
-        self.radios.push(Radio::new(Address([2, 0, 0, kind, high, low]), ap))
+        self.radios.push(Radio::new(Address([2, 0, 0, kind, high, low]), ap, sensitivity_dbm))
     }
 
     pub(super) fn add_ap(&mut self, config: ApConfig) -> ApId {
-        let radio = self.add_radio(1, self.aps.next_id());
+        let radio = self.add_radio(1, self.aps.next_id(), config.width);
         let place = (config.position, config.power_dbm);
         self.scene.add_ap(place, config.others_db, config.width, &mut self.powers);
         let scheduler = config.scheduler.build();
@@ -178,7 +180,7 @@ impl Medium {
     }
 
     pub(super) fn add_station(&mut self, ap: ApId, config: StationConfig) -> StationId {
-        let radio = self.add_radio(2, ap);
+        let radio = self.add_radio(2, ap, self.aps[ap].config.width);
         let levels = (config.up_db, config.others_db);
         self.scene.add_station(self.aps[ap].radio, &config.signal, levels, &mut self.powers);
         let (active_at, is_watched) = (self.now, false);

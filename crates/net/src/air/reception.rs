@@ -14,6 +14,8 @@ pub(super) struct Radio {
     pub(super) address: Address,
     /// The access point in whose network it is.
     pub(super) ap: ApId,
+    /// Power below which it hears nothing of a PPDU, dBm.
+    sensitivity_dbm: f64,
     /// Its contenders.
     pub(super) contenders: Vec<ContenderId>,
     sending: bool,
@@ -72,10 +74,11 @@ pub(super) struct Transmission {
 }
 
 impl Radio {
-    pub(super) fn new(address: Address, ap: ApId) -> Self {
+    pub(super) fn new(address: Address, ap: ApId, sensitivity_dbm: f64) -> Self {
         Self {
             address,
             ap,
+            sensitivity_dbm,
             contenders: Vec::new(),
             sending: false,
             is_engaged: false,
@@ -191,7 +194,7 @@ impl Medium {
         let width = self.width(&sent);
         for r in self.radios.ids() {
             let power = self.powers.dbm(from, r);
-            if r == from || power < self.config.sense_dbm {
+            if r == from || power < self.radios[r].sensitivity_dbm {
                 continue;
             }
             if self.radios[r].is_idle() {

@@ -82,7 +82,9 @@ fn ours(row: &Row<'_>, seed: u64, span: Duration) -> f64 {
         "both" => 50.0,
         _ => 40.0,
     };
-    let mut air = Air::new(ChannelConfig::default(), Seed(seed));
+    // ns-3 detects no preamble below -82 dBm.
+    let channel = ChannelConfig { sensitivity_dbm: Some(-82.0), ..ChannelConfig::default() };
+    let mut air = Air::new(channel, Seed(seed));
     let ap = air.add_ap(row.config.clone());
     let directions =
         (0..row.down).map(|_| Direction::Down).chain((0..row.up).map(|_| Direction::Up));

@@ -8,7 +8,7 @@ use airlane_net::air::{
     Air, ApConfig, Burst, ChannelConfig, FadingConfig, InterfererConfig, Motion, RateControl,
     Signal, Source, StationConfig,
 };
-use airlane_wifi::{Area, Leg, PathLoss, Position, SnrTrace, Waypoints};
+use airlane_wifi::{Area, Leg, PathLoss, Position, SnrTrace, Waypoints, Width};
 
 use crate::air::{ap, mbps, saturate, station};
 
@@ -73,6 +73,25 @@ fn minstrel_follows_what_changes() {
         println!("{name}: {found:.1} of {ideal:.1} Mbit/s ({:.3})", found / ideal);
         assert!(found > 0.7 * ideal, "{name}: {found} of {ideal} Mbit/s");
     }
+}
+
+#[test]
+fn a_station_is_heard_down_to_the_sensitivity_of_radios() {
+    let over_20 = |sensitivity_dbm, snr_db| {
+        let channel = ChannelConfig { sensitivity_dbm, ..ChannelConfig::default() };
+        let mut air = Air::new(channel, Seed(1));
+        let narrow = ApConfig { width: Width::Mhz20, rate_control: RateControl::Ideal, ..ap() };
+        let point = air.add_ap(narrow);
+        let one = air.add_station(point, station(snr_db));
+        mbps(saturate(&mut air, &[(one, Direction::Down)], 1_500, SPAN)[0], SPAN)
+    };
+    // Noise is at -94 dBm, and a preamble takes 4 dB.
+    assert!(over_20(None, 8.0) > 10.0, "{}", over_20(None, 8.0));
+    assert!(over_20(None, 4.5) > 3.0, "{}", over_20(None, 4.5));
+    assert_eq!(over_20(None, 3.5), 0.0);
+    // As in ns-3.
+    assert_eq!(over_20(Some(-82.0), 11.5), 0.0);
+    assert!(over_20(Some(-82.0), 12.5) > 20.0, "{}", over_20(Some(-82.0), 12.5));
 }
 
 #[test]

@@ -39,7 +39,7 @@ impl CupidRule {
             return Err(PyValueError::new_err("expected finite numbers, none of them negative"));
         }
         let (delta, goodput) = (Rate::from_bps_f64(delta_bps), Rate::from_bps_f64(goodput_bps));
-        let air = Air { utilisation, stations, delta, goodput, left, reserved };
+        let air = Air { utilisation, stations, delta, goodput, left, reserved, own: None };
         Ok(self.0.update(&air).as_f64())
     }
 

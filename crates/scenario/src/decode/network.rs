@@ -7,7 +7,8 @@ use super::super::reader::{NONE, Reader};
 use super::super::suggest;
 use super::super::types::*;
 use super::link::{DOWN_LIMIT, link, links, queue};
-use super::{RTT, half_duplex, wifi};
+use super::wifi::{self, StationKeys};
+use super::{RTT, half_duplex};
 use crate::words;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -47,14 +48,15 @@ pub(super) fn network(r: &mut Reader<'_>) -> Network {
     let core = r.table("core", NONE, "The core, beside `[[access]]`.", |r| {
         r.time("rtt_s", RTT, 0.02, "Round trip of propagation in the core, half of it each way.")
     });
-    let mut behind = Vec::new();
+    let (mut behind, mut stations) = (Vec::new(), Vec::new());
     let accesses = r.list(
         "access",
         "The last mile of some hosts: an access around an ideal core \
          ([network model](../design/network-model.md)).",
         |r| {
-            let (access, outer) = access(r);
+            let (access, outer, station) = access(r);
             behind.push(outer);
+            stations.push(station);
             access
         },
     );
@@ -62,6 +64,7 @@ pub(super) fn network(r: &mut Reader<'_>) -> Network {
         network.rtt = core.unwrap_or(Duration::from_millis(20));
         network.accesses = accesses;
         chain(r, &mut network.accesses, &behind);
+        wifi::take_streams(&mut network.accesses, &stations);
         wifi::check(r, &network.accesses);
     } else if core.is_some() && r.has("core") {
         r.fail("core", "found without [[access]]", "expected `link.rtt_s`");
@@ -167,8 +170,8 @@ pub(super) fn scheme_queue(r: &mut Reader<'_>, network: &Network) -> SchemeQueue
     SchemeQueue { access, queue: queue(r, DOWN_LIMIT) }
 }
 
-/// An access, and the name of the one that it is behind.
-fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
+/// An access, the name of the one that it is behind, and what its stations are, if it is of that kind.
+fn access(r: &mut Reader<'_>) -> (Access, Option<String>, Option<StationKeys>) {
     let name = r.name_or_none("name", "required", "Name of rows and of `at`.");
     if !r.has("name") {
         r.fail("name", "missing", "expected a name, such as \"home\"");
@@ -195,17 +198,17 @@ fn access(r: &mut Reader<'_>) -> (Access, Option<String>) {
     if word != AccessWord::HalfDuplex {
         half_duplex::refuse_own_keys(r, word.word());
     }
-    let kind = match (word, wifi, station) {
+    let kind = match (word, wifi, &station) {
         (AccessWord::Wifi, Some(wifi), _) => AccessKind::Wifi(Box::new(wifi)),
-        (AccessWord::Station, _, Some((station, up))) => {
+        (AccessWord::Station, _, Some(keys)) => {
             // The queue at the access point is the access point's.
-            let link = Box::new(wifi::link_of(up.clone(), up));
-            AccessKind::Station { station, link }
+            let link = Box::new(wifi::link_of(keys.queue.clone(), keys.queue.clone()));
+            AccessKind::Station { station: keys.with_streams(1), link }
         }
         (AccessWord::Cell, ..) => AccessKind::Cell(links(r)),
         (AccessWord::HalfDuplex, ..) => half_duplex::half_duplex(r),
         _ => AccessKind::Link(links(r)),
     };
     let name = name.unwrap_or_default();
-    (Access { name, behind: None, kind, is_short_form: false }, behind)
+    (Access { name, behind: None, kind, is_short_form: false }, behind, station)
 }

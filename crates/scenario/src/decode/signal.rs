@@ -26,6 +26,12 @@ const WALK: &str = "A random walk in a square, from where the station stands.";
 /// Keys of the channel, in the table `wifi`.
 pub(super) fn channel(r: &mut Reader<'_>) -> ChannelConfig {
     let default = ChannelConfig::default();
+    let sensitivity_dbm = r.number_or_none(
+        "sensitivity_dbm",
+        range(-120.0, 0.0, "-82"),
+        "-92 over 20 MHz, -89 over 40, -86 over 80, -83 over 160",
+        "Sensitivity of radios, dBm: below this power they hear nothing of a PPDU. ns-3 detects no preamble below -82.",
+    );
     let exponent = r.number_or_none(
         "loss_exponent",
         range(1.0, 8.0, "3"),
@@ -72,6 +78,7 @@ pub(super) fn channel(r: &mut Reader<'_>) -> ChannelConfig {
         ),
     });
     ChannelConfig {
+        sensitivity_dbm,
         loss: loss.with_db(more_db),
         shadowing: (sigma_db > 0.0).then_some((sigma_db, metres)),
         fading,
@@ -120,7 +127,7 @@ pub(super) fn signal(r: &mut Reader<'_>) -> Signal {
         "snr_db",
         db,
         "50, unless a place or a trace says it",
-        "SNR between it and its access point, over the whole width. Below -82 dBm, which is 6 dB over 80 MHz and 12 over 20, nothing is heard.",
+        "SNR between it and its access point, over the whole width. Below 4 dB, or `wifi.sensitivity_dbm`, nothing is heard.",
     );
     let time = ("t_s", range(0.0, 1e6, "10"));
     let trace = r.rows(

@@ -196,7 +196,8 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
     let down = r.section("queue", "The queue for each station at the access point.", |r| {
         queue(r, QueueLimit::Packets(PACKETS))
     });
-    let (station, up) = r.section("station", "A host on this access itself.", station);
+    let host = r.section("station", "A host on this access itself.", station);
+    let (station, up) = (host.with_streams(streams), host.queue);
     Wifi {
         link: link_of(down, up),
         format,
@@ -230,8 +231,26 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
     }
 }
 
-/// The table `station`: a station, and the queue at it.
-pub(super) fn station(r: &mut Reader<'_>) -> (Station, Queue) {
+/// The table `station`, as it is read before its access point is known.
+#[derive(Clone, Debug)]
+pub(super) struct StationKeys {
+    station: Station,
+    /// The MCS, if it is fixed, and its streams, if they are said.
+    mcs: Option<(u8, Option<u8>)>,
+    /// The queue at the station.
+    pub(super) queue: Queue,
+}
+
+impl StationKeys {
+    /// The station, of an access point with so many streams.
+    pub(super) fn with_streams(&self, streams: u8) -> Station {
+        let mcs = self.mcs.map(|(mcs, own)| (mcs, own.unwrap_or(streams)));
+        Station { mcs, ..self.station.clone() }
+    }
+}
+
+/// The table `station`.
+pub(super) fn station(r: &mut Reader<'_>) -> StationKeys {
     let signal = signal(r);
     let db = |lo| range(lo, 90.0, "30");
     let up_db = r.number(
@@ -254,15 +273,20 @@ pub(super) fn station(r: &mut Reader<'_>) -> (Station, Queue) {
     );
     let contention = contention(r, 2);
     let mcs = r.count_or_none("mcs", (0, 11), "by `rate_control`", "The MCS, both ways.");
-    let streams =
-        r.count_or_none("streams", (1, 4), "1", "Spatial streams of that MCS, both ways.");
+    let streams = r.count_or_none(
+        "streams",
+        (1, 4),
+        "those of its access point",
+        "Spatial streams of that MCS, both ways.",
+    );
     if streams.is_some() && mcs.is_none() {
         r.fail("streams", "found without an MCS", "expected `mcs` beside it");
     }
     let queue =
         r.section("queue", "The queue at the station.", |r| queue(r, QueueLimit::Packets(PACKETS)));
-    let mcs = mcs.map(|mcs| (mcs as u8, streams.unwrap_or(1) as u8));
-    (Station { signal, up_db, others_db, power_save, contention, mcs }, queue)
+    let mcs = mcs.map(|mcs| (mcs as u8, streams.map(|streams| streams as u8)));
+    let station = Station { signal, up_db, others_db, power_save, contention, mcs: None };
+    StationKeys { station, mcs, queue }
 }
 
 /// The table `contention`, with an AIFSN of at least `min_aifsn`.
@@ -297,6 +321,18 @@ pub(super) fn link_of(down: Queue, up: Queue) -> Link {
         queue,
     };
     Link { down: way(down), up: way(up) }
+}
+
+/// Gives stations that fix an MCS alone the streams of their access points; `keys` are those of each access.
+pub(super) fn take_streams(accesses: &mut [Access], keys: &[Option<StationKeys>]) {
+    for (i, keys) in keys.iter().enumerate() {
+        let outer = accesses[i].behind.map(|outer| &accesses[outer].kind);
+        let (Some(keys), Some(AccessKind::Wifi(wifi))) = (keys, outer) else { continue };
+        let whole = keys.with_streams(wifi.streams);
+        if let AccessKind::Station { station, .. } = &mut accesses[i].kind {
+            *station = whole;
+        }
+    }
 }
 
 /// Checks stations against their access points: a station is behind a WiFi, nothing else is, and a fixed

@@ -11,6 +11,7 @@ const PARTS: &[(&str, &str, &str)] = &[
     ("Draws", "own", "Own"),
     ("Entry", "min_bytes", "least_bytes"),
     ("Entry", "max_bytes", "most_bytes"),
+    ("ChannelConfig", "sensitivity_dbm", "sense_dbm"),
     ("Wifi", "max_air", "most_air"),
     ("Wifi", "max_amsdu", "most_amsdu"),
     ("Metric", "vmaf", "Vmaf"),

@@ -13,7 +13,7 @@ use crate::vector::Width;
 
 pub use fading::{Fading, doppler_hz};
 pub use loss::PathLoss;
-pub use noise::{NOISE_FIGURE_DB, noise_dbm, thermal_noise_dbm};
+pub use noise::{NOISE_FIGURE_DB, noise_dbm, sensitivity_dbm, thermal_noise_dbm};
 pub use shadowing::Shadowing;
 pub use trace::{SnrTrace, TraceError};
 

@@ -58,6 +58,11 @@ impl SnrTrace {
         Ok(Self { points })
     }
 
+    /// The highest SNR in it, dB.
+    pub fn max_db(&self) -> f64 {
+        self.points.iter().map(|(_, db)| *db).fold(f64::NEG_INFINITY, f64::max)
+    }
+
     /// The SNR at a time, dB: on a line between two entries; before the first and behind the last, theirs.
     pub fn db(&self, at: Time) -> f64 {
         let later = self.points.partition_point(|&(time, _)| time <= at);

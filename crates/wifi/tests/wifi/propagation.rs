@@ -3,11 +3,21 @@
 use airlane_base::{Seed, Time};
 use airlane_wifi::{
     Fading, NOISE_FIGURE_DB, PathLoss, Position, Propagation, Quality, Shadowing, SnrTrace,
-    TraceError, Width, doppler_hz, noise_dbm, thermal_noise_dbm,
+    TraceError, Width, doppler_hz, noise_dbm, sensitivity_dbm, thermal_noise_dbm,
 };
 
 fn close(a: f64, b: f64, within: f64) {
     assert!((a - b).abs() <= within, "{a} is not {b} within {within}");
+}
+
+#[test]
+fn receivers_hear_two_decibels_above_noise_in_every_width() {
+    let over = |mhz| sensitivity_dbm(Width::of_mhz(mhz).expect("a width"));
+    close(over(20), -92.0, 1e-9);
+    for mhz in [20, 40, 80, 160] {
+        let noise = noise_dbm(Width::of_mhz(mhz).expect("a width"), NOISE_FIGURE_DB);
+        close(over(mhz) - noise, 1.97, 0.01);
+    }
 }
 
 #[test]

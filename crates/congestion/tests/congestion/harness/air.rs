@@ -65,6 +65,7 @@ impl Air {
                 goodput: self.rate.scale(share(own)),
                 left: Some(left_share(options.eta, stations, &others)),
                 reserved: 0.0,
+                own: None,
             };
             let rate = rule.update(&air);
             let is_lost =
@@ -74,6 +75,7 @@ impl Air {
                 interval: EVERY,
                 has_room: rule.has_room(&air),
                 is_full: air.utilisation >= airlane_cupid::FULL,
+                is_isolated: rule.is_isolated(),
             };
             (!is_lost).then_some(Signal::Grant(grant))
         });

@@ -1,5 +1,6 @@
 //! What claims about transfers are measured by: groups of transfers of one name, and all together.
 
+use airlane_net::Direction;
 use airlane_quality::stats;
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +28,10 @@ const STEPS: usize = 4;
 pub(super) struct Of(Vec<(String, Option<f64>)>);
 
 /// The metrics of a group of transfers: its name in front.
-const OF_GROUP: [(&str, Unit, Sense); 4] = [
+const OF_GROUP: [(&str, Unit, Sense); 5] = [
     ("goodput_bps", Unit::BITS_PER_SECOND, Sense::Higher),
     ("rtt_p95_s", Unit::SECONDS, Sense::Lower),
+    ("queue_p99_s", Unit::SECONDS, Sense::Lower),
     ("air_share", Unit::ONE, Sense::Neutral),
     ("least_air_share", Unit::ONE, Sense::Higher),
 ];
@@ -93,6 +95,10 @@ pub(super) fn keep(
         };
         let members: Vec<&TransferOutput> = output.0.iter().filter(is_of).collect();
         for (metric, _, _) in OF_GROUP {
+            if metric == "queue_p99_s" {
+                figures.push((format!("{group}_{metric}"), queue_p99_s(transfer, run)));
+                continue;
+            }
             let of = |t: &&TransferOutput| match metric {
                 "goodput_bps" => t.goodput_bps(),
                 "rtt_p95_s" => t.rtt_p95_s(),
@@ -124,6 +130,20 @@ pub(super) fn keep(
         figures.push((metric.to_owned(), figure));
     }
     Some(CachedMetrics::new(NAME, Of(figures)))
+}
+
+/// 99th percentile of the time that packets wait on the access of a transfer, in the direction that it goes;
+/// of several accesses the longest.
+fn queue_p99_s(transfer: &Transfer, run: &ClaimContext<'_>) -> Option<f64> {
+    let direction = if transfer.is_upload { Direction::Up } else { Direction::Down };
+    let accesses = &run.plan.scenario.network.accesses;
+    let names: Vec<&str> =
+        transfer.at.iter().filter_map(|at| Some(accesses.get(*at)?.name.as_str())).collect();
+    let of_transfer = run
+        .ways
+        .iter()
+        .filter(|way| way.direction == direction && names.contains(&way.access.as_str()));
+    of_transfer.map(|way| way.report.sojourn_quantile(0.99).as_secs_f64()).reduce(f64::max)
 }
 
 /// True for the suffix that one of several transfers has behind their name: `.2`.
