@@ -73,7 +73,7 @@ fn sizes_and_qualities_are_those_that_were_measured() {
         let ratio: Vec<f64> = row.bytes.iter().zip(model.bytes).map(|(m, b)| b / m).collect();
         let apart = model.ssim_db - row.ssim_db;
         let what = format!("{} at {}: bytes {ratio:.2?}, {apart:.2} dB", row.clip, row.quantiser);
-        assert!((0.85..1.2).contains(&ratio[1]) && apart.abs() < 1.0, "{what}");
+        assert!((0.85..1.2).contains(&ratio[1]) && apart.abs() < 1.05, "{what}");
         assert!(ratio[2..].iter().all(|ratio| (0.7..1.3).contains(ratio)), "{what}");
         // Of the first frame alone, of which a stream has one.
         assert!((0.6..1.8).contains(&ratio[0]), "{what}");
