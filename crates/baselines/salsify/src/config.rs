@@ -45,6 +45,9 @@ pub struct Config {
     pub start_gap: Duration,
     /// Time after a loss for which only acknowledged frames are references.
     pub cautious: Duration,
+    /// True if padding is sent where the source has nothing that fits and nothing is in flight, so that
+    /// the estimate can rise. A source that forces frames needs none.
+    pub padding: bool,
     /// Statistics that the sender counts in.
     pub stats: SenderStats,
 }
@@ -59,6 +62,7 @@ impl Config {
             delay: Duration::from_millis(100),
             start_gap: Duration::from_millis(10),
             cautious: Duration::from_secs(5),
+            padding: true,
             stats: SenderStats::default(),
         }
     }

@@ -4,8 +4,9 @@
 //! Sprout's forecast (Winstein et al., NSDI 2013).
 //!
 //! [`send`] takes frames from a [`FrameSource`], which is told how many bytes fit; [`receive`] hands
-//! on the frames that a decoder can take. The encoder is the caller's: what is here treats frames as
-//! bytes, and keeps the account of which frame builds on which.
+//! on the frames that a decoder can take. The encoder is the caller's: the transport treats frames as
+//! bytes, and keeps the account of which frame builds on which. [`Codec`] stands for the authors' encoder
+//! where a caller has sizes and no pictures.
 //!
 //! ```text
 //! FrameSource --ask: budget, reference--> sender core --packets, paced--> socket
@@ -19,6 +20,7 @@
 //! `docs/design/salsify.md` says what is the papers', what is ours, and how it behaves.
 
 mod assembly;
+mod codec;
 mod config;
 mod gap;
 mod meter;
@@ -31,6 +33,7 @@ mod states;
 mod stats;
 mod wire;
 
+pub use codec::{Candidate, Clip, Codec, Encoded, QUANTISERS, SAME_QUALITY};
 pub use config::{Config, Estimator, Mode};
 pub use roles::{receive, send};
 pub use sender::{Ask, Frame, FrameSource};

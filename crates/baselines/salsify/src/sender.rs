@@ -38,7 +38,7 @@ pub struct Ask {
     pub captured: Time,
     /// Its number: each that is asked for has one, whether it is sent or not.
     pub number: u32,
-    /// The bytes that fit. A larger frame is not sent, nor an empty one.
+    /// The bytes that fit. A larger frame is not sent unless it is forced, nor an empty one.
     pub budget: usize,
     /// The frame that it is to build on, which the encoder keeps the state after; `None`: it has to
     /// stand alone. It is among the 64 frames sent last, or the newest that the receiver has.
@@ -50,6 +50,15 @@ pub struct Ask {
 pub struct Frame {
     /// Bytes that the receiver gets.
     pub data: Bytes,
+    /// True if it is sent though it does not fit.
+    pub forced: bool,
+}
+
+impl Frame {
+    /// Frame that is sent if it fits.
+    pub fn new(data: impl Into<Bytes>) -> Self {
+        Self { data: data.into(), forced: false }
+    }
 }
 
 /// Source of frames: a camera with its encoder, or what stands for them.
@@ -212,8 +221,12 @@ impl Sender {
 
     /// Takes what the source gave.
     pub(crate) fn answer(&mut self, now: Time, ask: &Ask, frame: Option<Frame>) {
+        let room = MAX_FRAGMENTS.saturating_sub(self.waiting.len()) * self.config.fragment_bytes();
         // Where nothing fits, not even an empty frame does.
-        let fits = |frame: &Frame| (1..=ask.budget).contains(&frame.data.len());
+        let fits = |frame: &Frame| {
+            let max = if frame.forced { room.saturating_sub(TIME_BYTES) } else { ask.budget };
+            (1..=max).contains(&frame.data.len())
+        };
         let Some(frame) = frame.filter(fits) else {
             self.config.stats.change(|s| s.skipped += 1);
             return self.fill(now);
@@ -244,7 +257,7 @@ impl Sender {
             return;
         }
         let rested = self.last_heavy.is_none_or(|last| now.since(last) >= PADDING_INTERVAL);
-        if self.is_idle() && rested {
+        if self.config.padding && self.is_idle() && rested {
             self.waiting.extend((0..PADDING_PACKETS).map(|_| Waiting::Padding));
         } else if matches!(self.config.estimator, Estimator::Sprout(_)) {
             self.waiting.push_back(Waiting::Heartbeat);

@@ -146,6 +146,18 @@ impl SingleLadder {
         }
     }
 
+    /// Mean SSIM at a rate in bits/s, in dB, and what an octave of rate is worth there: the slope down to
+    /// the lowest encoding.
+    pub fn quality_at(&self, bps: f64) -> (f64, f64) {
+        let lowest = &self.encodings[0];
+        let mean = |bps: f64| {
+            let all = (0..lowest.frames.len()).map(|n| self.frame(n, bps).ssim_db);
+            all.sum::<f64>() / lowest.frames.len() as f64
+        };
+        let above = bps.max(2.0 * lowest.bps);
+        (mean(bps), (mean(above) - mean(lowest.bps)) / (above / lowest.bps).log2())
+    }
+
     /// The rate of the best encoding, bits/s.
     pub fn max_bps(&self) -> f64 {
         self.encodings.last().map_or(0.0, |e| e.bps)

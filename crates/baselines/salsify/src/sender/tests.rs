@@ -10,7 +10,7 @@ fn sender(estimator: Estimator) -> Sender {
 }
 
 fn frame(bytes: usize) -> Option<Frame> {
-    Some(Frame { data: vec![1; bytes].into() })
+    Some(Frame::new(vec![1; bytes]))
 }
 
 /// All that leaves within 30 ms, by its timing.
@@ -97,6 +97,25 @@ fn a_frame_of_any_size_goes_when_only_their_rate_is_tuned() {
     sender.answer(AT(0), &ask, frame(20 * 1_327));
     assert_eq!(drain(&mut sender, 0).len(), 15);
     assert_eq!(sender.ask(AT(33), AT(33)).budget, 0);
+}
+
+#[test]
+fn a_forced_frame_goes_whatever_fits_and_takes_the_place_of_padding() {
+    let config = Config { padding: false, ..Config::new(Estimator::Own) };
+    let mut sender = Sender::new(config);
+    let ask = sender.ask(AT(0), AT(0));
+    sender.answer(AT(0), &ask, None);
+    assert!(drain(&mut sender, 0).is_empty());
+    let forced = |bytes| frame(bytes).map(|frame| Frame { forced: true, ..frame });
+    let ask = sender.ask(AT(33), AT(33));
+    sender.answer(AT(33), &ask, forced(15 * 1_327 - 8));
+    assert_eq!(drain(&mut sender, 33).len(), 15);
+    // More than a frame may have is refused all the same.
+    let ask = sender.ask(AT(66), AT(66));
+    sender.answer(AT(66), &ask, forced(2_048 * 1_327));
+    assert!(drain(&mut sender, 66).is_empty());
+    let stats = sender.config.stats.read();
+    assert_eq!((stats.frames, stats.skipped, stats.other.packets), (1, 2, 0));
 }
 
 #[test]

@@ -137,8 +137,8 @@ impl FrameSource for Camera {
         assert!(ask.reference.is_none_or(|reference| reference < ask.number));
         self.number += 1;
         let bytes = ask.budget.min(self.finest);
-        let data = content(ask.captured, bytes).into();
-        (bytes >= self.coarsest).then_some(Frame { data })
+        let data = content(ask.captured, bytes);
+        (bytes >= self.coarsest).then(|| Frame::new(data))
     }
 }
 

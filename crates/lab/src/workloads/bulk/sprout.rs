@@ -79,6 +79,6 @@ impl FrameSource for Backlog {
 
     fn frame(&mut self, ask: &Ask) -> Option<Frame> {
         self.next += self.tick;
-        (ask.budget > 0).then(|| Frame { data: vec![0; ask.budget].into() })
+        (ask.budget > 0).then(|| Frame::new(vec![0; ask.budget]))
     }
 }

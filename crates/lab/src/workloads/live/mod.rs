@@ -85,6 +85,7 @@ struct OfScheme {
     single: Single,
     /// Maximum delay that Salsify's own estimator allows a packet.
     salsify_delay: Duration,
+    salsify_codec: SalsifyCodec,
 }
 
 impl Default for OfScheme {
@@ -94,6 +95,7 @@ impl Default for OfScheme {
             marks: Marks::default(),
             single: Single::default(),
             salsify_delay: Duration::from_millis(100),
+            salsify_codec: SalsifyCodec::default(),
         }
     }
 }
@@ -118,6 +120,16 @@ enum Transport {
     Vivo,
     /// The same, leaving frames out while many are on their way.
     VivoSkip,
+}
+
+/// Encoder of frames that Salsify sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+enum SalsifyCodec {
+    /// Its authors', as it was measured: two candidates of each frame.
+    #[default]
+    Measured,
+    /// One that nobody has: frames of any size, as one layer was encoded.
+    Ideal,
 }
 
 /// Sizes of frames where a transport sends one layer.
@@ -159,6 +171,11 @@ impl Transport {
             _ => video != Video::Volumetric,
         }
     }
+
+    /// True if it is Salsify, with any estimator.
+    fn is_salsify(self) -> bool {
+        matches!(self, Self::Salsify | Self::SalsifySprout | Self::SalsifySproutPaper)
+    }
 }
 
 impl SchemePart for OfScheme {
@@ -194,7 +211,10 @@ impl SchemePart for OfScheme {
             }
             Marks::None => "No message says that it may be dropped.",
         };
-        vec![note.to_owned()]
+        let ideal = self.transport.is_salsify() && self.salsify_codec == SalsifyCodec::Ideal;
+        let ideal =
+            ideal.then_some("Its codec is ideal: frames of any size at libvpx's efficiency.");
+        [note].into_iter().chain(ideal).map(str::to_owned).collect()
     }
 }
 

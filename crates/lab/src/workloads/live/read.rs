@@ -1,6 +1,6 @@
 //! The tables of streams, and what a scheme says of them.
 
-use super::{Entry, Marks, OfScheme, Single, Streams, Transport, Video};
+use super::{Entry, Marks, OfScheme, SalsifyCodec, Single, Streams, Transport, Video};
 use airlane_scenario::{
     CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, range, start, words,
 };
@@ -12,6 +12,7 @@ words! {
         "octopus-thresholds" => Self::Thresholds,
         "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
     Single: "encoded" => Self::Encoded, "keyed" => Self::Keyed, "layered" => Self::Layered;
+    SalsifyCodec: "measured" => Self::Measured, "ideal" => Self::Ideal;
     Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc,
         "salsify" => Self::Salsify, "salsify-sprout" => Self::SalsifySprout,
         "salsify-sprout-paper" => Self::SalsifySproutPaper,
@@ -74,12 +75,24 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     let doc = "How large frames of transports with one layer are: as one layer was encoded, the same with \
                the key frames that temporal layers need, or as all layers together, to see what layers cost.";
     let single = r.word_or_none("live_single", "\"encoded\"", doc);
+    let doc = "What encodes frames for Salsify: its own codec as it was measured, which has two candidates of \
+               each frame, or an ideal one, which makes frames of any size as one layer was encoded.";
+    let codec = r.word_or_none("live_salsify_codec", "\"measured\"", doc);
+    let measured = codec.unwrap_or_default() == SalsifyCodec::Measured;
+    let sized = single.filter(|single: &Single| *single != Single::Encoded);
+    if let Some(single) = sized.filter(|_| measured && transport.is_some_and(Transport::is_salsify))
+    {
+        let found = format!("found \"{}\" with Salsify's measured codec", single.word());
+        r.fail("live_single", found, "frames of other sizes take live_salsify_codec = \"ideal\"");
+    }
     let default = OfScheme::default();
-    let said = transport.is_some() || marks.is_some() || single.is_some() || delay.is_some();
+    let said = transport.is_some() || marks.is_some() || single.is_some();
+    let said = said || delay.is_some() || codec.is_some();
     said.then(|| OfScheme {
         transport: transport.unwrap_or_default(),
         marks: marks.unwrap_or_default(),
         single: single.unwrap_or_default(),
         salsify_delay: delay.unwrap_or(default.salsify_delay),
+        salsify_codec: codec.unwrap_or_default(),
     })
 }

@@ -1,5 +1,5 @@
-//! Streams over Salsify (`docs/design/salsify.md`): one layer, each frame as large as the transport
-//! says, or at one quality and sent only if it fits.
+//! Streams over Salsify (`docs/design/salsify.md`): one layer, each frame by its codec as near as it comes
+//! to what the transport says, or at one quality and sent only if it fits.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Time};
 use airlane_live::wire::LayerHeader;
-use airlane_media::layers::{SingleEncoding, SingleFrame, SingleLadder};
+use airlane_media::layers::{LayeredVideo, SingleEncoding, SingleFrame, SingleLadder};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
-use airlane_salsify::{Ask, Config, Delivered, Estimator, Frame, FrameSource, Mode, SproutConfig};
+use airlane_salsify::{
+    Ask, Clip, Codec, Config, Delivered, Encoded, Estimator, Frame, FrameSource, Mode,
+    SAME_QUALITY, SproutConfig,
+};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::super::{Transport, Video};
+use super::super::{SalsifyCodec, Transport, Video};
 use super::single::{Both, Captured, Known};
 use super::{Ending, Scene};
 use airlane_sim::LabError;
@@ -29,21 +32,16 @@ const HALVINGS: u32 = 24;
 pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<Ending, LabError> {
     let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
     let fault = |what: &str| LabError::fault(format!("{}: {what}", clip.name));
-    let (sizes, mode) = match entry.video {
-        Video::Quality => {
-            let ladder = clip.single.clone().ok_or_else(|| fault("no encodings of one layer"))?;
-            (Sizes::Ladder(ladder), Mode::Quality)
-        }
-        Video::FrameRate => {
-            let fixed = clip.single_quantiser.clone();
-            (
-                Sizes::Fixed(fixed.ok_or_else(|| fault("no encoding at one quality"))?),
-                Mode::FrameRate,
-            )
-        }
+    let mode = match entry.video {
+        Video::Quality => Mode::Quality,
+        Video::FrameRate => Mode::FrameRate,
         // Refused when the streams were drawn.
         Video::Volumetric => return Err(fault("point clouds have no single layer")),
     };
+    let sizes = Sizes::new(&clip, mode, of_scheme.salsify_codec);
+    let sizes = sizes.ok_or_else(|| fault("no encodings of one layer"))?;
+    // The measured codec's sender forces frames instead.
+    let padding = of_scheme.salsify_codec == SalsifyCodec::Ideal;
     let estimator = match of_scheme.transport {
         Transport::SalsifySprout => Estimator::Sprout(SproutConfig::tuned()),
         Transport::SalsifySproutPaper => Estimator::Sprout(SproutConfig::default()),
@@ -52,6 +50,7 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
     let config = || Config {
         mode,
         delay: of_scheme.salsify_delay,
+        padding,
         packet_bytes: context.scenario().transport.payload_bytes as usize
             + usize::from(IP_UDP_HEADER_BYTES),
         ..Config::new(estimator)
@@ -96,15 +95,40 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
 enum Sizes {
     /// Of any rate.
     Ladder(SingleLadder),
+    /// Two candidates of each frame.
+    Candidates(Codec),
     /// As large as they are.
     Fixed(SingleEncoding),
 }
 
 impl Sizes {
-    /// Frame `n` after frame `before` of at most `budget` bytes, its bytes and its SSIM in dB; `None` if it
-    /// has none so small.
-    fn fit(&self, n: u32, before: Option<u32>, budget: usize) -> Option<(u32, f64)> {
+    /// Encodings of a clip by a codec; `None` if the clip has none in one layer.
+    fn new(clip: &LayeredVideo, mode: Mode, codec: SalsifyCodec) -> Option<Self> {
+        Some(match (mode, codec) {
+            (Mode::Quality, SalsifyCodec::Ideal) => Self::Ladder(clip.single.clone()?),
+            (Mode::FrameRate, SalsifyCodec::Ideal) => Self::Fixed(clip.single_quantiser.clone()?),
+            (Mode::Quality, SalsifyCodec::Measured) => {
+                Self::Candidates(Codec::new(measured(clip)?))
+            }
+            (Mode::FrameRate, SalsifyCodec::Measured) => {
+                let (measured, mut fixed) = (measured(clip)?, clip.single_quantiser.clone()?);
+                for (n, frame) in (0..).zip(&mut fixed.frames) {
+                    let bytes = |alone| measured.frame(n, SAME_QUALITY, alone).bytes;
+                    (frame.bytes, frame.key_bytes) = (bytes(false), bytes(true));
+                }
+                Self::Fixed(fixed)
+            }
+        })
+    }
+
+    /// Frame `n` after frame `before` where `budget` bytes fit, its bytes and its SSIM in dB; `None` if it
+    /// has none that is sent.
+    fn choose(&mut self, n: u32, before: Option<u32>, budget: usize) -> Option<(u32, f64)> {
         match self {
+            Self::Candidates(codec) => {
+                let chosen = codec.choose(n, before.is_none(), budget)?;
+                Some((chosen.bytes, chosen.ssim_db))
+            }
             Self::Fixed(encoding) => {
                 let bytes = encoding.bytes(n, before);
                 (bytes as usize <= budget).then(|| (bytes, encoding.frame(n).ssim_db))
@@ -126,6 +150,18 @@ impl Sizes {
             }
         }
     }
+}
+
+/// The clip in the hands of Salsify's own encoder.
+fn measured(clip: &LayeredVideo) -> Option<Clip> {
+    let fixed = clip.single_quantiser.as_ref()?;
+    let (layer_db, db_per_octave) = clip.single.as_ref()?.quality_at(fixed.bps);
+    let encoded = |frame: &SingleFrame| Encoded {
+        bytes: frame.bytes,
+        key_bytes: frame.key_bytes,
+        ssim_db: frame.ssim_db,
+    };
+    Clip::new(fixed.frames.iter().map(encoded).collect(), layer_db, db_per_octave)
 }
 
 /// The clip as frames of one layer.
@@ -151,12 +187,13 @@ impl FrameSource for Source {
         self.next += 1;
         let captured = ask.captured;
         let before = self.sent.filter(|_| ask.reference.is_some());
-        let encoded = self.sizes.fit(number, before, ask.budget);
+        let encoded = self.sizes.choose(number, before, ask.budget);
         let target_bps = Rate::of(ask.budget as u64, self.frame_time).as_f64();
         self.both.lock().captured.push(Captured { at: captured, target_bps, encoded });
         let (bytes, _) = encoded?;
         self.sent = Some(number);
         let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };
-        Some(Frame { data: header.message(bytes as usize) })
+        let forced = bytes as usize > ask.budget;
+        Some(Frame { forced, ..Frame::new(header.message(bytes as usize)) })
     }
 }
