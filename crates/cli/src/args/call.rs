@@ -220,8 +220,8 @@ pub(crate) struct InvitedRoom {
 
 #[derive(Debug, Args)]
 pub(crate) struct CallJoinArgs {
-    /// Link of the room, such as <https://localhost:4460/my-room>; with /whep behind the room, take part as a
-    /// receiver alone (WHEP), whom nobody sees
+    /// Link of the room, such as <https://localhost:4460/my-room>; with /whep behind the room, receive
+    /// alone (WHEP): the others do not see it
     #[arg(value_name = "URL", value_parser = call_url)]
     url: CallUrl,
     /// Video to send, again and again: IVF with VP8 or VP9, as `ffmpeg -c:v libvpx` makes it; given
