@@ -8,6 +8,8 @@ const REPORT_MS = 250;
 /** Time without connectivity after which the page joins anew, and the waits before that, ms. */
 const LOST_MS = 6000;
 const RETRY_MS = [500, 1000, 2000, 4000, 8000];
+/** Time in which the server has to answer, ms: what was asked while the link was dead is asked again. */
+const ANSWER_TIMEOUT_MS = 8000;
 /** Silence of the server after which nothing is held, ms. */
 const NOTICE_TIMEOUT_MS = 3000;
 /** Bitrate of a camera's video and of a screen's at most, bit/s. */
@@ -92,6 +94,7 @@ export class CallConnection extends EventTarget {
   async #connect() {
     // Credentials of a TURN server expire: who joins again gets new ones.
     if (this.settings.ice_servers.length > 0) this.settings = await getJson(settingsOf(this.room, this.token));
+    await this.#endSession();
     if (this.isOver) return;
     const pc = new RTCPeerConnection({ bundlePolicy: "max-bundle", iceServers: this.settings.ice_servers });
     this.pc = pc;
@@ -129,10 +132,20 @@ export class CallConnection extends EventTarget {
     this.reports = setInterval(() => this.#report(), REPORT_MS);
   }
 
+  /** Ends a session whose connection was lost: the server may not know yet, and others would see this person twice. */
+  async #endSession() {
+    const { session } = this;
+    this.session = null;
+    if (!session) return;
+    await fetch(session, { method: "DELETE", signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }).catch(() => {});
+  }
+
   async #offer(sdp) {
     const headers = { "content-type": "application/json" };
     if (this.token) headers.authorization = `Bearer ${this.token}`;
-    const reply = await fetch(`/${this.room}/join`, { method: "POST", headers, body: JSON.stringify({ name: this.name, sdp }) });
+    const body = JSON.stringify({ name: this.name, sdp });
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const reply = await fetch(`/${this.room}/join`, { method: "POST", headers, body, signal });
     if (reply.ok) return reply.json();
     const error = new Error((await reply.text()).trim() || `the server says ${reply.status}`);
     throw Object.assign(error, { isFinal: [400, 401, 403, 404].includes(reply.status) });

@@ -53,7 +53,8 @@ export class Tiles {
   show(people, own) {
     const ids = new Set(people.map((person) => person.id));
     for (const [id, tile] of this.tiles) {
-      if (!ids.has(id)) {
+      // A server that was started again gives the numbers anew.
+      if (!ids.has(id) || tile.isOwn !== (id === own)) {
         tile.item.remove();
         tile.sound?.remove();
         this.tiles.delete(id);

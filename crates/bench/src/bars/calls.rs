@@ -14,7 +14,7 @@ const SCRIPT: &str = "tests/browser/call-pairs.mjs";
 /// Pairs of calls, and those of a quick bench: an interval takes two.
 const PAIRS: usize = 12;
 const QUICK_PAIRS: usize = 2;
-/// Exit code of the script where the processor is the bottleneck.
+/// Exit code of a script where the processor is the bottleneck.
 const NOT_MEASURABLE: i32 = 3;
 /// Share of the channel that calls with Plum must use.
 const MIN_USED: f64 = 0.85;
@@ -46,18 +46,27 @@ impl Call {
 }
 
 pub(super) fn measure(setting: &Setting) -> Result<Vec<Figure>, Problem> {
+    let pairs = if setting.quick { QUICK_PAIRS } else { PAIRS };
+    figures(&printed(setting, SCRIPT, &["--pairs", &pairs.to_string()])?)
+}
+
+/// Lines that a script of the browsers' folder prints.
+pub(super) fn printed(
+    setting: &Setting,
+    script: &str,
+    arguments: &[&str],
+) -> Result<String, Problem> {
     if !setting.root.join("tests/browser/node_modules").is_dir() {
         return Err(Problem::Skipped("no packages from npm: make setup".into()));
     }
-    let pairs = if setting.quick { QUICK_PAIRS } else { PAIRS };
     let mut command = Command::new("node");
-    command.arg(setting.root.join(SCRIPT)).args(["--pairs", &pairs.to_string()]);
+    command.arg(setting.root.join(script)).args(arguments);
     command.env("AIRLANE_BIN", airlane()?);
     let done = command.output().map_err(|e| Problem::Skipped(format!("node: {e}")))?;
     let said = String::from_utf8_lossy(&done.stderr);
     let last = said.lines().last().unwrap_or("it said nothing").to_owned();
     match done.status.code() {
-        Some(0) => figures(&String::from_utf8_lossy(&done.stdout)),
+        Some(0) => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
         Some(2 | NOT_MEASURABLE) => Err(Problem::Skipped(last)),
         _ => Err(Problem::Broke(format!("{}: {last}", done.status))),
     }

@@ -3,6 +3,7 @@
 mod air;
 mod airtime;
 mod browsers;
+mod call_faults;
 mod calls;
 mod cores;
 mod demo;
@@ -22,6 +23,7 @@ mod relay;
 pub(crate) mod scale;
 pub(crate) mod serve;
 mod sessions;
+mod sfu;
 mod soak;
 mod speed;
 mod stalled;
@@ -150,6 +152,16 @@ pub(crate) const BARS: &[Bar] = &[
         name: "calls",
         about: "calls in Chromium on half-duplex links, with Plum and without: half an hour",
         measure: calls::measure,
+    },
+    Bar {
+        name: "call_faults",
+        about: "faults in a call in Chromium: how soon it goes on",
+        measure: call_faults::measure,
+    },
+    Bar {
+        name: "sfu",
+        about: "100 participants at the conference server: loss, latency, and cost beside Janus",
+        measure: sfu::measure,
     },
     Bar {
         name: "tunnel",

@@ -25,13 +25,15 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Bytes of an answer at most.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// URL of a room: `https://HOST[:PORT]/ROOM`, or with `http`, and `?token=TOKEN` of an invitation.
+/// URL of a room: `https://HOST[:PORT]/ROOM`, or with `http`, and `?token=TOKEN` of an invitation. With `/whep` behind the
+/// room, that of receivers alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallUrl {
     is_tls: bool,
     host: String,
     port: u16,
     room: RoomName,
+    is_whep: bool,
     /// Token of an invitation; empty without.
     token: String,
 }
@@ -53,16 +55,26 @@ impl FromStr for CallUrl {
         };
         let host = uri.host().filter(|host| !host.is_empty()).ok_or(InvalidCallUrl)?;
         let path = uri.path().trim_matches('/');
-        let room = path.parse().map_err(|_| InvalidCallUrl)?;
+        let (room, is_whep) = match path.strip_suffix("/whep") {
+            Some(room) => (room, true),
+            None => (path, false),
+        };
+        let room = room.parse().map_err(|_| InvalidCallUrl)?;
         let port = uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let arguments = uri.query().unwrap_or_default().split('&');
         let token = arguments.filter_map(|pair| pair.strip_prefix("token=")).next();
-        Ok(Self { is_tls, host, port, room, token: token.unwrap_or_default().to_owned() })
+        let token = token.unwrap_or_default().to_owned();
+        Ok(Self { is_tls, host, port, room, is_whep, token })
     }
 }
 
 impl CallUrl {
+    /// True if it is that of receivers alone (WHEP).
+    pub fn is_whep(&self) -> bool {
+        self.is_whep
+    }
+
     /// Host and port as the Host field has them.
     fn authority(&self) -> String {
         let Self { host, port, .. } = self;
@@ -97,6 +109,10 @@ pub(super) async fn offer(target: &CallTarget, name: &str, sdp: &str) -> Result<
         let reason = String::from_utf8_lossy(&body);
         return Err(failed(format!("it refuses: {} ({status})", reason.trim())));
     }
+    if target.url.is_whep {
+        let answer = String::from_utf8(body.to_vec());
+        return answer.map_err(|e| failed(format!("the answer is no text ({e})")));
+    }
     let answer: Result<PageAnswer, _> = serde_json::from_slice(&body);
     let is_it = "is this an airlane call serve?";
     Ok(answer.map_err(|e| failed(format!("the answer cannot be read ({e}); {is_it}")))?.sdp)
@@ -110,14 +126,21 @@ async fn exchange(
     let CallTarget { url, trust, .. } = target;
     let text = |e: &dyn std::fmt::Display| e.to_string();
     let stream = TcpStream::connect((url.host.as_str(), url.port)).await.map_err(|e| text(&e))?;
-    let body = serde_json::to_vec(&PageOffer { name, sdp }).map_err(|e| text(&e))?;
-    let mut request = Request::builder().method(Method::POST).uri(format!("/{}/join", url.room));
+    let (resource, media_type, body) = match url.is_whep {
+        true => ("whep", "application/sdp", sdp.as_bytes().to_vec()),
+        false => {
+            let body = serde_json::to_vec(&PageOffer { name, sdp }).map_err(|e| text(&e))?;
+            ("join", "application/json", body)
+        }
+    };
+    let path = format!("/{}/{resource}", url.room);
+    let mut request = Request::builder().method(Method::POST).uri(path);
     if !url.token.is_empty() {
         request = request.header(header::AUTHORIZATION, format!("Bearer {}", url.token));
     }
     let request = request
         .header(header::HOST, url.authority())
-        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::CONTENT_TYPE, media_type)
         .header(header::CONNECTION, "close")
         .body(Full::new(Bytes::from(body)))
         .map_err(|e| text(&e))?;
@@ -172,8 +195,18 @@ mod tests {
         assert_eq!((url.is_tls, url.host.as_str(), url.port), (false, "::1", 4461));
         assert_eq!(url.authority(), "[::1]:4461");
         let url: CallUrl = "https://a/b?name=c&token=12.ab-_".parse().unwrap();
-        assert_eq!(url.token, "12.ab-_");
-        for wrong in ["", "localhost:4460/a", "https://a", "ftp://a/b", "https://a/b/c", "/a"] {
+        assert_eq!((url.token.as_str(), url.is_whep()), ("12.ab-_", false));
+        let url: CallUrl = "https://a/b/whep?token=1".parse().unwrap();
+        assert_eq!((url.room.to_string().as_str(), url.is_whep()), ("b", true));
+        for wrong in [
+            "https://a/b/whip",
+            "",
+            "localhost:4460/a",
+            "https://a",
+            "ftp://a/b",
+            "https://a/b/c",
+            "/a",
+        ] {
             assert_eq!(wrong.parse::<CallUrl>(), Err(InvalidCallUrl), "{wrong}");
         }
     }

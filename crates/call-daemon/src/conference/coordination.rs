@@ -1,5 +1,7 @@
 //! Coordination of uplinks and downlinks (Plum), and what people are told of their connections.
 
+use std::time::Duration;
+
 use airlane_base::{Rate, Time};
 use airlane_call::{CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, Optimiser, optimal_targets};
 use airlane_plum::{ClientChannel, CoordinatorConfig, Decision, OptimiserConfig, State, Target};
@@ -15,6 +17,9 @@ use crate::names::RoomName;
 /// The optimiser knows no such bound, and has whoever is on the one thin channel of a room send nothing where the
 /// others fill each other's downlinks.
 const MIN_RATE: Rate = Rate::from_bps(250_000);
+/// Silence after which a client takes no part, as its link may be dead or it may be gone: what it would send or receive is
+/// nobody's loss until it is back. By then it holds nothing itself.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Share of lost packets from which on a connection is fair, and poor.
 const FAIR_LOSS: f64 = 0.02;
 const POOR_LOSS: f64 = 0.08;
@@ -53,12 +58,17 @@ impl Conference {
         let Some(room) = self.rooms.get_mut(name) else { return };
         let Some(coordination) = &mut room.coordination else { return };
         // Whoever sends no video has no uplink that others wait for; who has no data channel says nothing of its own.
-        let channels: Vec<(ParticipantId, ClientChannel)> = room
+        let mut channels: Vec<(ParticipantId, ClientChannel)> = room
             .members
             .iter()
-            .filter_map(|id| self.participants.get(id).filter(|of| of.is_coordinated()))
+            .filter_map(|id| self.participants.get(id).filter(|of| of.is_coordinated(now)))
             .map(|of| (of.id, of.path.measurement()))
             .collect();
+        // Who is alone makes room for nobody.
+        let is_alone = channels.len() < 2;
+        if is_alone {
+            channels.clear();
+        }
         for (id, decision) in coordination.update(now, &channels) {
             if let Some(participant) = self.participants.get_mut(&id) {
                 participant.path.decide(decision);
@@ -66,7 +76,8 @@ impl Conference {
         }
         for id in &room.members {
             let Some(participant) = self.participants.get_mut(id) else { continue };
-            if !participant.is_coordinated() || participant.path.capacity().is_none() {
+            let is_coordinated = participant.is_coordinated(now) && !is_alone;
+            if !is_coordinated || participant.path.capacity().is_none() {
                 participant.path.decide(Decision::Natural);
             }
             participant.tell_notice(now, self.limits.max_bitrate_bps);
@@ -90,8 +101,9 @@ impl Conference {
 
 impl Participant {
     /// True if it takes part in the coordination.
-    fn is_coordinated(&self) -> bool {
-        self.is_connected && self.channel.is_some() && self.track_state.has_video
+    fn is_coordinated(&self, now: Time) -> bool {
+        let is_heard = now.since(self.heard) < SILENCE_TIMEOUT;
+        is_heard && self.is_connected && self.channel.is_some() && self.track_state.has_video
     }
 
     /// Tells the client the ceiling of its uplink, if that is due: on the data channel, and by REMB where it does not

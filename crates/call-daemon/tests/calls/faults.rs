@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use airlane_call_daemon::CallLimits;
+use airlane_call_daemon::client::ClientSummary;
 
-use crate::world::{Disturbance, Member, call, half_duplex};
+use crate::world::{Disturbance, Member, Outcome, call, half_duplex, observed_call};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -21,6 +22,78 @@ fn a_link_that_is_dead_for_ten_seconds_is_used_again() {
         let video = &summary.received[0];
         assert!((10.0..15.0).contains(&video.frozen_s), "{video:?}");
         assert!(video.frames > 20 * 25, "{video:?}");
+    }
+}
+
+/// Time at which the faults of a call with a held uplink come, and in which nobody may be held any more.
+const FAULT: Duration = Duration::from_secs(25);
+const NATURAL_WITHIN: Duration = Duration::from_secs(10);
+
+/// Members of a call of four of whom the first one's uplink is held at the time of the fault: it is on a half-duplex
+/// channel that carries 1.5 Mbit/s, and from the fault on `after_mbps`. It ends when it must be free.
+fn held(after_mbps: f64) -> Vec<Member> {
+    let channel = half_duplex(&[(Duration::ZERO, 1.5), (FAULT, after_mbps)]);
+    let end = FAULT + NATURAL_WITHIN;
+    let mut members = vec![Member::new(&[600], end).on(channel)];
+    members.extend((0..3).map(|_| Member::new(&[100, 500], end)));
+    members
+}
+
+/// Summaries of a call's clients, none of whom the server holds a second before the end.
+fn ends(members: Vec<Member>) -> Vec<ClientSummary> {
+    let (outcomes, status) = observed_call(members, CallLimits::default(), Disturbance::Nothing);
+    let mut participants = status.rooms.iter().flat_map(|room| &room.participants);
+    assert!(participants.all(|of| of.quality.state == "natural"), "{status:?}");
+    outcomes.into_iter().map(Outcome::unwrap).collect()
+}
+
+#[test]
+fn who_is_held_is_free_soon_after_its_link_is_dead() {
+    let all = ends(held(0.0));
+    assert!(all[0].notices > 0, "it was never held: {:?}", all[0]);
+    assert!(all.iter().all(|summary| summary.ceiling_bps.is_none()), "{all:?}");
+}
+
+#[test]
+fn who_is_held_is_free_soon_after_all_others_vanished() {
+    let mut members = held(1.5);
+    for other in &mut members[1..] {
+        (other.span, other.vanishes) = ((Duration::ZERO, FAULT), true);
+    }
+    let first = &ends(members)[0];
+    assert!(first.notices > 0, "it was never held: {first:?}");
+    assert_eq!(first.ceiling_bps, None, "{first:?}");
+}
+
+#[test]
+fn a_client_that_vanished_disturbs_nobody() {
+    let end = 35 * S;
+    let members =
+        vec![Member::new(&[300], end), Member::new(&[300], end), Member::new(&[300], 15 * S)];
+    let mut members = members;
+    members[2].vanishes = true;
+    for (i, summary) in ends(members).iter().take(2).enumerate() {
+        let other = &summary.received[0];
+        assert_eq!(other.name, format!("p{}", 1 - i));
+        assert_eq!((other.freezes, summary.ceiling_bps), (0, None), "{summary:?}");
+        assert!((24.0..26.0).contains(&other.frame_rate), "{summary:?}");
+    }
+}
+
+#[test]
+fn a_client_that_stood_still_for_ten_seconds_goes_on() {
+    let end = 36 * S;
+    let mut members: Vec<_> = (0..3).map(|_| Member::new(&[300], end)).collect();
+    members[2] = Member::new(&[300], end).pausing(20 * S, 30 * S);
+    let all = ends(members);
+    for summary in &all {
+        assert_eq!((&summary.failure, summary.ceiling_bps), (&None, None), "{summary:?}");
+        for video in &summary.received {
+            // Video of who stood still is there within 5 s of its end; to its system what came meanwhile came in time.
+            let frozen = if video.name == "p2" { 9.9..15.0 } else { 0.0..0.1 };
+            assert!(frozen.contains(&video.frozen_s), "{}: {video:?}", summary.name);
+            assert!(video.frames > 20 * 25, "{video:?}");
+        }
     }
 }
 

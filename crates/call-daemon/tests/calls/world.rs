@@ -106,6 +106,8 @@ pub struct Member {
     pub span: (Duration, Duration),
     /// True if at the end it is gone without a word.
     pub vanishes: bool,
+    /// Times from which and until which its program does not run.
+    pub paused: Option<(Duration, Duration)>,
     /// Way of its media.
     pub carrier: Carrier,
     /// Queue of its video.
@@ -120,6 +122,7 @@ impl Member {
             video: encodings.iter().map(|kbps| clip(*kbps)).collect(),
             span: (Duration::ZERO, end),
             vanishes: false,
+            paused: None,
             carrier: Carrier::Udp,
             queue: SendQueue::Pacer,
         }
@@ -149,6 +152,11 @@ impl Member {
 
     pub fn vanishing(self) -> Self {
         Self { vanishes: true, ..self }
+    }
+
+    /// The member, whose program does not run in this time.
+    pub fn pausing(self, from: Duration, until: Duration) -> Self {
+        Self { paused: Some((from, until)), ..self }
     }
 }
 
@@ -293,5 +301,29 @@ async fn take_part(
             () = end => return Ok(ClientSummary::default()),
         }
     }
-    Ok(client.run(host, &*socket, None, end).await)
+    let taking_part = client.run(host, &*socket, None, end);
+    Ok(match member.paused {
+        Some(span) => pausing(host, span, taking_part).await,
+        None => taking_part.await,
+    })
+}
+
+/// Runs a program but for a time in which it stands still, as one that was stopped does.
+async fn pausing<T>(
+    host: &RuntimeHandle,
+    (from, until): (Duration, Duration),
+    program: impl Future<Output = T>,
+) -> T {
+    let (from, until) = (Time::ZERO + from, Time::ZERO + until);
+    let mut program = std::pin::pin!(program);
+    let mut timer = host.timer(until);
+    std::future::poll_fn(|cx| {
+        if (from..until).contains(&host.now()) {
+            // Whatever wakes it meanwhile, it goes on at the end of that time.
+            let _ = timer.poll(cx);
+            return std::task::Poll::Pending;
+        }
+        program.as_mut().poll(cx)
+    })
+    .await
 }

@@ -220,7 +220,8 @@ pub(crate) struct InvitedRoom {
 
 #[derive(Debug, Args)]
 pub(crate) struct CallJoinArgs {
-    /// Link of the room, such as https://localhost:4460/my-room
+    /// Link of the room, such as <https://localhost:4460/my-room>; with /whep behind the room, receive
+    /// alone (WHEP): the others do not see it
     #[arg(value_name = "URL", value_parser = call_url)]
     url: CallUrl,
     /// Video to send, again and again: IVF with VP8 or VP9, as `ffmpeg -c:v libvpx` makes it; given
@@ -275,6 +276,10 @@ impl CallJoinArgs {
     /// # Errors
     /// If a file cannot be read.
     pub(crate) fn party(&self) -> Result<Party, InputError> {
+        if self.url.is_whep() && !(self.video.is_empty() && self.audio.is_none()) {
+            let expected = "no --video and no --audio, or the link of the room without /whep";
+            return Err(InputError::new("receivers alone (WHEP) send nothing", expected));
+        }
         let clip = |path: &PathBuf| {
             let clip = Clip::read(&read(path)?);
             clip.and_then(|clip| clip.with_temporal_layers(self.temporal_layers))
