@@ -62,7 +62,7 @@ pub fn claims(file: &Path) -> Result<Vec<RecordedClaim>, InputError> {
         .map_err(|e| InputError::new(e.to_string(), "expected claims of a record").at_file(file))
 }
 
-/// What a record has for tables.
+/// Content of a record, as far as tables need it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdicts {
     /// Its claims.

@@ -10,18 +10,18 @@ pub struct TableSpec {
     pub name: String,
     /// Id of the claim whose figures it has.
     pub claim: String,
-    /// What has a row.
+    /// Kind of its rows.
     pub rows: TableRows,
     /// The heading of the names of rows.
     pub heading: String,
     /// The row of the claim without a change; `None`: the table has none.
     #[serde(default)]
     pub plain: Option<PlainRow>,
-    /// What each row tells, in order, for each content.
+    /// Figures that each row tells, in order, for each content.
     pub columns: Vec<TableColumn>,
 }
 
-/// What has a row of a table.
+/// Kind of the rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableRows {
@@ -53,7 +53,7 @@ pub struct TableColumn {
     pub title: String,
     /// Digits behind the point.
     pub digits: usize,
-    /// What figures are multiplied by.
+    /// Factor that figures are multiplied by.
     #[serde(default = "one")]
     pub factor: f64,
     /// True if its interval follows.

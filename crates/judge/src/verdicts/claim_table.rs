@@ -65,7 +65,7 @@ fn short_cell(claim: &ClaimEntry) -> String {
     format!("{headline}, {hold} of {} conditions", claim.checks.len())
 }
 
-/// How many claims of a content were judged, and how many are stale; empty if neither.
+/// Numbers of a content's claims that were judged and that are stale, in words; empty if neither.
 fn judged(content: &Content, stale: usize) -> String {
     let on = if content.name.is_empty() { String::new() } else { format!("On {} ", content.name) };
     let all = content.claims.len();

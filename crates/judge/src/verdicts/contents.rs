@@ -10,7 +10,7 @@ use crate::claims::{Claim, ClaimSet, Purpose};
 use crate::record::{self, Verdicts};
 use crate::summary::{ClaimEntry, Judgement, Row};
 
-/// What was measured on one content.
+/// Results on one content.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     /// Its name; empty of systems without content.
@@ -23,7 +23,7 @@ pub(super) struct Content {
     pub(super) judgement: Option<Judgement>,
 }
 
-/// What was measured of a system, by content in the order of the records.
+/// Results of a system, by content in the order of the records.
 pub(super) struct Contents {
     /// The system's claims as they are today.
     pub(super) set: ClaimSet,
@@ -125,7 +125,7 @@ fn add(list: &mut Vec<Content>, file: &Path, record: Verdicts) -> Result<(), Inp
     Ok(())
 }
 
-/// Why nothing at all is judged on a content its page says once.
+/// Clears the reason of all claims where it is the same: why nothing at all is judged on a content its page says once.
 fn leave_out_common_reason(claims: &mut [ClaimEntry]) {
     let [first, rest @ ..] = &claims else { return };
     if !rest.is_empty() && rest.iter().all(|claim| claim.reason == first.reason) {

@@ -29,7 +29,7 @@ pub struct VerdictPage {
     pub is_stale: bool,
 }
 
-/// What a page says of its records.
+/// Records of a page, as it names them.
 #[derive(Debug, PartialEq, Eq)]
 struct Sources {
     records: Vec<PathBuf>,
