@@ -57,7 +57,8 @@ test("ffmpeg joins by WHIP, and a page and a receiver by WHEP see it", { skip },
     assert.equal((await shownFrames(page)).length, 1, "who receives alone is not shown");
   } finally {
     await browser?.close();
-    publisher?.kill();
+    // Asked to end, it may wait for a server that is gone by then.
+    publisher?.kill("SIGKILL");
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   }
