@@ -9,7 +9,7 @@ const FAULT_MS = 10_000;
 const HELD_BPS = 400_000;
 /** Frames that are a moving video. */
 const FRAMES = 5;
-const LOOK_MS = 100;
+const POLL_INTERVAL_MS = 100;
 /** The link of the third page: no bottleneck. */
 const LINK = { rateMbps: 20, delayS: 0.01, queueS: 0.2 };
 
@@ -18,7 +18,7 @@ async function secondsUntil(timeoutMs, check) {
   const began = Date.now();
   while (Date.now() < began + timeoutMs) {
     if (await check()) return (Date.now() - began) / 1000;
-    await sleep(LOOK_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   return null;
 }

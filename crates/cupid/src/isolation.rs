@@ -1,4 +1,4 @@
-//! Whether the access point divides the air among stations by itself.
+//! Detector of access points that divide the air among stations by themselves.
 //!
 //! Behind most access points a station that is sent more has more of the air. One that counts airtime gives each
 //! station that has something waiting the same, whatever is sent: while the air is full, stations with full aggregates
@@ -19,13 +19,13 @@ pub struct StationAir {
     pub equal: f64,
     /// Part of its charge that is for data that goes down.
     pub down: f64,
-    /// The same of all stations together.
+    /// Part of the charge of all stations that is for data that goes down.
     pub down_of_all: f64,
     /// The share of the air in use, as frames were sent.
     pub utilisation: f64,
     /// Its charge if its aggregates were full, as a part of what it is charged.
     pub fill: f64,
-    /// The same of all stations together.
+    /// Charge of all stations if their aggregates were full, as a part of what they are charged.
     pub fill_of_all: f64,
     /// Payload rate that the whole air would carry for it in full aggregates.
     pub full_delta: Rate,

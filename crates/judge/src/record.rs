@@ -49,13 +49,9 @@ pub struct RecordedClaim {
 /// # Errors
 /// With the file, if there is none or it is no record.
 pub fn claims(file: &Path) -> Result<Vec<RecordedClaim>, InputError> {
-    let claims = read(file)?.claims;
-    if claims.is_empty() {
-        let expected = "expected a record that `airlane reproduce --record` made";
-        return Err(InputError::new("no recorded claims", expected).at_file(file));
-    }
     let claim = |claim| serde_json::from_value(Value::Object(claim));
-    claims
+    recorded(file)?
+        .claims
         .into_iter()
         .map(claim)
         .collect::<Result<_, _>>()
@@ -78,14 +74,10 @@ pub struct Verdicts {
 /// # Errors
 /// With the file, if there is none or it is no record.
 pub fn verdicts(file: &Path) -> Result<Verdicts, InputError> {
-    let record = read(file)?;
+    let record = recorded(file)?;
     let bad = |e: serde_json::Error| {
         InputError::new(e.to_string(), "expected a record of verdicts").at_file(file)
     };
-    if record.claims.is_empty() {
-        let expected = "expected a record that `airlane reproduce --record` made";
-        return Err(InputError::new("no recorded claims", expected).at_file(file));
-    }
     let claims = record.claims.iter().map(entry_of).collect::<Result<_, _>>().map_err(bad)?;
     let rows = record.rows.into_iter().map(serde_json::from_value);
     let rows = rows.collect::<Result<_, _>>().map_err(bad)?;
@@ -214,6 +206,16 @@ fn hashes<'a>(summary: &'a Summary, id: &str) -> BTreeMap<&'a str, &'a str> {
 
 fn id_of(claim: &Map<String, Value>) -> &str {
     claim.get("id").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The record in a file, which has at least one claim.
+fn recorded(file: &Path) -> Result<Record, InputError> {
+    let record = read(file)?;
+    if record.claims.is_empty() {
+        let expected = "expected a record that `airlane reproduce --record` made";
+        return Err(InputError::new("no recorded claims", expected).at_file(file));
+    }
+    Ok(record)
 }
 
 /// The record in a file; an empty one if there is no such file.

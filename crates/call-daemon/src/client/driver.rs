@@ -16,8 +16,8 @@ use crate::media::session::Datagram;
 
 /// Time in which the connection has to come up.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Silence of the server after which the call is lost.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time without a packet of the server after which the call is lost.
+const INACTIVITY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Client whose offer was answered.
 pub struct CallClient {
@@ -77,7 +77,7 @@ impl CallClient {
                     Transport::Tcp => "the server does not answer on the connection for media",
                 });
             }
-            if now.since(heard) > SILENCE_TIMEOUT {
+            if now.since(heard) > INACTIVITY_TIMEOUT {
                 break Some("nothing comes from the server any more");
             }
             timer.reset(self.core.next_time());

@@ -17,9 +17,9 @@ use crate::names::RoomName;
 /// The optimiser knows no such bound, and has whoever is on the one thin channel of a room send nothing where the
 /// others fill each other's downlinks.
 const MIN_RATE: Rate = Rate::from_bps(250_000);
-/// Silence after which a client takes no part, as its link may be dead or it may be gone: what it would send or receive is
+/// Time without a packet after which a client takes no part, as its link may be dead or it may be gone: what it would send or receive is
 /// nobody's loss until it is back. By then it holds nothing itself.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(3);
+const INACTIVITY_TIMEOUT: Duration = Duration::from_secs(3);
 /// Share of lost packets from which on a connection is fair, and poor.
 const FAIR_LOSS: f64 = 0.02;
 const POOR_LOSS: f64 = 0.08;
@@ -102,7 +102,7 @@ impl Conference {
 impl Participant {
     /// True if it takes part in the coordination.
     fn is_coordinated(&self, now: Time) -> bool {
-        let is_heard = now.since(self.heard) < SILENCE_TIMEOUT;
+        let is_heard = now.since(self.heard) < INACTIVITY_TIMEOUT;
         is_heard && self.is_connected && self.channel.is_some() && self.track_state.has_video
     }
 

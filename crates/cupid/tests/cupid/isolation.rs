@@ -1,4 +1,4 @@
-//! Whether the rule finds that the access point divides the air among stations by itself.
+//! Detection, by the rule, of access points that divide the air among stations by themselves.
 
 use airlane_base::Rate;
 use airlane_cupid::{Air, RateRule, RuleKind, RuleOptions, StationAir};

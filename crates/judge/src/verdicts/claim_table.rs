@@ -1,13 +1,11 @@
 //! The table of claims: what was measured, its interval, n and the verdict, with a column per content.
 
-use airlane_base::InputError;
-
 use super::contents::{Content, Contents};
 use super::{figure, markdown, short_id};
 use crate::summary::{ClaimEntry, Judgement, Verdict};
 
 /// The table, followed by how many verdicts there are of each content.
-pub(super) fn table(contents: &Contents, is_short: bool) -> Result<String, InputError> {
+pub(super) fn table(contents: &Contents, is_short: bool) -> String {
     let mut head = ["claim", "unit", "paper"].map(str::to_owned).to_vec();
     head.extend(contents.list.iter().map(|content| content.heading().to_owned()));
     let cell = if is_short { short_cell } else { whole_cell };
@@ -22,12 +20,12 @@ pub(super) fn table(contents: &Contents, is_short: bool) -> Result<String, Input
     }
     let mut text = markdown(&head, &rows);
     for content in &contents.list {
-        let told = judged(content, contents.stale(content)?);
+        let told = judged(content, contents.stale(content));
         if !told.is_empty() {
             text += &format!("\n\n{told}");
         }
     }
-    Ok(text)
+    text
 }
 
 fn whole_cell(claim: &ClaimEntry) -> String {

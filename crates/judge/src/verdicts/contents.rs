@@ -1,6 +1,6 @@
 //! Records of one system, joined by the content that they were measured on.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use airlane_base::InputError;
@@ -27,6 +27,8 @@ pub(super) struct Content {
 pub(super) struct Contents {
     /// The system's claims as they are today.
     pub(super) set: ClaimSet,
+    /// Names of the streams that they draw from today, by id.
+    streams: BTreeMap<String, String>,
     /// By content.
     pub(super) list: Vec<Content>,
 }
@@ -47,7 +49,7 @@ impl Contents {
     /// Reads and joins records.
     ///
     /// # Errors
-    /// If one is no record, or of another system; if a claim is in two of one content.
+    /// If one is no record, or of another system; if a claim is in two of one content; if a scene of today is invalid.
     pub(super) fn read(registry: &Registry, files: &[PathBuf]) -> Result<Self, InputError> {
         let mut records = Vec::new();
         for file in files {
@@ -71,7 +73,12 @@ impl Contents {
             content.claims.sort_by_key(|claim| place(claim).unwrap_or(usize::MAX));
             leave_out_common_reason(&mut content.claims);
         }
-        Ok(Self { set, list })
+        let stream = |claim: &Claim| {
+            let stream = set.stream(claim, Purpose::Verdict)?;
+            Ok((claim.id.clone(), stream.name().to_owned()))
+        };
+        let streams = set.claims.iter().map(stream).collect::<Result<_, InputError>>()?;
+        Ok(Self { set, streams, list })
     }
 
     /// The ids of all that was measured: first the claims of the first content.
@@ -86,17 +93,9 @@ impl Contents {
     }
 
     /// Number of a content's claims whose draws are not those of today's rules, scenes and defaults.
-    ///
-    /// # Errors
-    /// If a scene of today is invalid.
-    pub(super) fn stale(&self, content: &Content) -> Result<usize, InputError> {
-        let mut stale = 0;
-        for measured in &content.claims {
-            let claim: Option<&Claim> = self.set.claims.iter().find(|c| c.id == measured.id);
-            let stream = claim.map(|claim| self.set.stream(claim, Purpose::Verdict)).transpose()?;
-            stale += usize::from(stream.is_none_or(|today| today.name() != measured.stream));
-        }
-        Ok(stale)
+    pub(super) fn stale(&self, content: &Content) -> usize {
+        let is_stale = |claim: &&ClaimEntry| self.streams.get(&claim.id) != Some(&claim.stream);
+        content.claims.iter().filter(is_stale).count()
     }
 }
 

@@ -67,7 +67,7 @@ fn verdict_page(registry: &Registry, file: &Path) -> Result<VerdictPage, InputEr
     })?;
     let contents = Contents::read(registry, &records)?;
     let mut text = read.clone();
-    for (name, table) in tables(&contents, is_short)? {
+    for (name, table) in tables(&contents, is_short) {
         text = with_table(&text, &name, &table).map_err(|e| e.at_file(file))?;
     }
     let is_stale = text != read;
@@ -75,8 +75,8 @@ fn verdict_page(registry: &Registry, file: &Path) -> Result<VerdictPage, InputEr
 }
 
 /// The tables by name; those of which the records have nothing are left out.
-fn tables(contents: &Contents, is_short: bool) -> Result<Vec<(String, String)>, InputError> {
-    let mut tables = vec![("claims".to_owned(), claim_table::table(contents, is_short)?)];
+fn tables(contents: &Contents, is_short: bool) -> Vec<(String, String)> {
+    let mut tables = vec![("claims".to_owned(), claim_table::table(contents, is_short))];
     if contents.set.claims.iter().any(|claim| !claim.before.is_empty()) {
         tables.push(("before".to_owned(), before::table(contents)));
     }
@@ -84,7 +84,7 @@ fn tables(contents: &Contents, is_short: bool) -> Result<Vec<(String, String)>, 
         let table = part_table::table(contents, spec);
         tables.extend(table.map(|table| (spec.name.clone(), table)));
     }
-    Ok(tables)
+    tables
 }
 
 fn sources(page: &str) -> Option<Sources> {

@@ -47,7 +47,7 @@ fn mean(figures: impl IntoIterator<Item = f64>) -> f64 {
     all.iter().sum::<f64>() / all.len() as f64
 }
 
-/// The same figures of the model.
+/// Figures of the model at a quantiser index, as the encoder was measured.
 fn modelled(clip: &Clip, quantiser: u8) -> Row {
     let frames: Vec<Candidate> = (0..300).map(|n| clip.frame(n, quantiser, n == 0)).collect();
     let mut sizes: Vec<f64> = frames[1..].iter().map(|frame| f64::from(frame.bytes)).collect();

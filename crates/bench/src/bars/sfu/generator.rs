@@ -24,7 +24,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const MIN_STARTED: f64 = 0.5;
 const LATE: Duration = Duration::from_secs(2);
 /// Interval at which the start is looked at.
-const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Clients of a conference server.
 pub(super) struct Generator {
@@ -128,7 +128,7 @@ impl Generator {
                 let what = format!("{found} of {pairs} pairs of participants have a stream");
                 return Err(Problem::Broke(what));
             }
-            std::thread::sleep(LOOK_INTERVAL);
+            std::thread::sleep(POLL_INTERVAL);
         }
         std::thread::sleep(settle);
         let (server_before, own_before) = (server.usage()?.cpu, Usage::own()?.cpu);
