@@ -6,14 +6,25 @@ bits as the command ``airlane``.
 
 from . import _airlane, cupid, fbdt, minerva, octopus, plum
 from ._airlane import COMMIT, VERSION
-from .verdicts import ClaimResult
 from .content import Content, Trace
 from .errors import AirlaneError, Fault, InputError, SchemeError
-from .laboratory import claims, reproduce, run
+from .laboratory import run
 from .result import Result
 from .scenario import Scenario, keys, scenarios
-from .schemes import Abr, Ack, Controller, Loss, PlayerView, Queue, QueuedPacket
+from .schemes import (
+    Abr,
+    Ack,
+    Controller,
+    LayerAllocator,
+    Loss,
+    PlayerView,
+    Queue,
+    QueuedPacket,
+    ReceiverView,
+    VideoView,
+)
 from .sweeps import SweepResult, sweep
+from .verdicts import ClaimResult, claims, reproduce
 
 _airlane.set_program(_airlane.__file__)
 
@@ -29,15 +40,18 @@ __all__ = [
     "Controller",
     "Fault",
     "InputError",
+    "LayerAllocator",
     "Loss",
     "PlayerView",
     "Queue",
     "QueuedPacket",
+    "ReceiverView",
     "Result",
     "Scenario",
     "SchemeError",
     "SweepResult",
     "Trace",
+    "VideoView",
     "claims",
     "cupid",
     "fbdt",

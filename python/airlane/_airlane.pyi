@@ -48,6 +48,24 @@ class PlayerView:
     quality: list[float]
     mean_rate_bps: list[float]
 
+class ReceiverView:
+    """What the server of a call knows of a receiver whose downlink it divides."""
+
+    name: str
+    now_s: float
+    budget_bps: float
+    pending_bytes: int
+    videos: list[VideoView]
+
+class VideoView:
+    """A video that a receiver may get."""
+
+    participant: int
+    is_screen: bool
+    rates_bps: list[float]
+    level: int
+    tier: int
+
 class QueuedPacket:
     """A packet as a queue knows it."""
 
@@ -100,14 +118,22 @@ class SweepWorker:
     def run(self, worlds: list[tuple[int, str, int]]) -> list[tuple[int, bytes]]: ...
 
 class ReproduceOptions(TypedDict):
+    system: str
     only: list[str]
     quick: bool
-    fresh: bool
-    out: str
-    jobs: int | None
     content: str | None
     command: list[str]
-    progress: Callable[[str, float], None] | None
+
+class ReproduceFolder:
+    def __init__(self, options: ReproduceOptions, out: str, fresh: bool) -> None: ...
+    def pending(self) -> list[tuple[int, str, int]]: ...
+    def run(self, jobs: int | None, progress: Callable[[str, float], None] | None) -> None: ...
+    def add(self, number: int, result: bytes) -> None: ...
+    def finish(self, stopped: bool) -> tuple[str, str, int]: ...
+
+class ReproduceWorker:
+    def __init__(self, options: ReproduceOptions) -> None: ...
+    def run(self, worlds: list[tuple[int, str, int]]) -> list[tuple[int, bytes]]: ...
 
 class PlumOptions(TypedDict):
     max_rate_bps: float
@@ -197,4 +223,3 @@ def embedded() -> list[str]: ...
 def text_of(name: str) -> str | None: ...
 def keys() -> Table: ...
 def claims() -> Table: ...
-def reproduce(system: str, options: ReproduceOptions) -> tuple[str, str]: ...

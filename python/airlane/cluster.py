@@ -1,4 +1,4 @@
-"""Sweeps on Ray: tasks of a few seconds, each of some worlds of a sweep."""
+"""Sweeps and claims on Ray: tasks of a few seconds, each of some worlds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import _airlane
 from .errors import AirlaneError
+from .progress import Report
 from .scenario import Scenario
 
 #: Time that a task is to take, seconds: long beside its overhead, and not much to lose.
@@ -22,19 +23,105 @@ QUEUED_PER_TASK = 1
 MAX_RETRIES = 10
 
 World = tuple[int, str, int]
-#: Files of a sweep by their place in it: traces and content.
+#: Files of a command by their place in it: traces and content.
 Files = dict[str, bytes]
 
 
+class Folder(Protocol):
+    """A command in its folder, whose worlds workers run."""
+
+    def pending(self) -> list[World]: ...
+    def add(self, number: int, result: bytes) -> None: ...
+
+
+class Worker(Protocol):
+    """Worlds of a command, to be run by their numbers."""
+
+    def run(self, worlds: list[World]) -> list[tuple[int, bytes]]: ...
+
+
+class Order(Protocol):
+    """What a worker needs to run the worlds of a command."""
+
+    @property
+    def files(self) -> Files: ...
+    def worker(self, root: Path) -> Worker:
+        """Return a worker; the files are in the folder ``root``."""
+
+
+@dataclass(frozen=True)
+class SweepOrder:
+    """A sweep, whose options name files by their place."""
+
+    scenario: Scenario
+    options: _airlane.SweepOptions
+    files: Files
+
+    @classmethod
+    def of(cls, scenario: Scenario, options: _airlane.SweepOptions) -> SweepOrder:
+        """Return the order of a sweep; a scenario of a file goes as its text."""
+        files: Files = {}
+        traces = [
+            (access, _pack(files, path, f"trace-{number}"), column)
+            for number, (access, path, column) in enumerate(options["traces"])
+        ]
+        content = _pack_content(files, options["content"])
+        told: _airlane.SweepOptions = {**options, "traces": traces, "content": content}
+        return cls(scenario.as_text(), told, files)
+
+    def worker(self, root: Path) -> Worker:
+        traces = [(a, str(root / path), column) for a, path, column in self.options["traces"]]
+        content = _unpacked(root, self.options["content"])
+        local: _airlane.SweepOptions = {**self.options, "traces": traces, "content": content}
+        return _airlane.SweepWorker(self.scenario._source(), local)
+
+
+@dataclass(frozen=True)
+class ReproduceOrder:
+    """A measurement of claims, whose options name content by its place."""
+
+    options: _airlane.ReproduceOptions
+    files: Files
+
+    @classmethod
+    def of(cls, options: _airlane.ReproduceOptions) -> ReproduceOrder:
+        """Return the order of a measurement."""
+        files: Files = {}
+        content = _pack_content(files, options["content"])
+        return cls({**options, "content": content}, files)
+
+    def worker(self, root: Path) -> Worker:
+        content = _unpacked(root, self.options["content"])
+        return _airlane.ReproduceWorker({**self.options, "content": content})
+
+
+def _pack(files: Files, path: str, place: str) -> str:
+    """Add a file, or those of a folder, and return its place."""
+    source = Path(path)
+    if source.is_dir():
+        for one in sorted(p for p in source.rglob("*") if p.is_file()):
+            files[f"{place}/{one.relative_to(source)}"] = one.read_bytes()
+        return place
+    files[f"{place}/{source.name}"] = source.read_bytes()
+    return f"{place}/{source.name}"
+
+
+def _pack_content(files: Files, content: str | None) -> str | None:
+    return _pack(files, content, "content") if content is not None else None
+
+
+def _unpacked(root: Path, place: str | None) -> str | None:
+    return str(root / place) if place is not None else None
+
+
 def run(
-    folder: _airlane.SweepFolder,
-    scenario: Scenario,
-    options: _airlane.SweepOptions,
+    folder: Folder,
+    order: Order,
     on: str,
     jobs: int | None,
-    progress: Callable[[str, float], None] | None,
+    progress: Report | None,
 ) -> None:
-    """Run the pending worlds of a sweep on a cluster, and add their results to its journal."""
+    """Run the pending worlds of a command on a cluster, and add their results to its journal."""
     import ray
 
     pending = deque(folder.pending())
@@ -43,13 +130,12 @@ def run(
     started = _connect(ray, on)
     try:
         slots = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
-        files, told = _packed(options)
-        # Each node has them once. A scenario of a file goes as its text.
-        shared = ray.put((scenario.as_text(), told, files))
+        # Each node has it once.
+        shared = ray.put(order)
         key = os.urandom(8).hex()
         # A task that Ray starts again after its worker was lost gives the same bits.
         task = ray.remote(num_cpus=1, max_retries=MAX_RETRIES, retry_exceptions=False)(_work)
-        _drive(ray, task, (key, shared), folder, pending, slots, progress)
+        drive(ray, task, (key, shared), folder, pending, slots, progress)
     finally:
         if started:
             ray.shutdown()
@@ -64,15 +150,16 @@ def _connect(ray: Any, on: str) -> bool:
     return True
 
 
-def _drive(
+def drive(
     ray: Any,
     task: Any,
     shared: tuple[str, Any],
-    folder: _airlane.SweepFolder,
+    folder: Folder,
     pending: deque[World],
     slots: int,
-    progress: Callable[[str, float], None] | None,
+    progress: Report | None,
 ) -> None:
+    """Run worlds as tasks, two for each of ``slots`` cores at most at a time, and add their results."""
     total = sum(units for _, _, units in pending)
     done = 0
     # Seconds per virtual millisecond; the first tasks have one world each.
@@ -99,7 +186,7 @@ def _drive(
                 done += units
                 pace = seconds / units if pace is None else 0.8 * pace + 0.2 * seconds / units
             if progress is not None:
-                progress(f"sweep, {len(running)} tasks", done / total)
+                progress(f"{len(running)} tasks", done / total)
     except BaseException:
         for one in running:
             ray.cancel(one, force=True)
@@ -117,30 +204,8 @@ def _result(ray: Any, reference: Any) -> tuple[float, list[tuple[int, bytes]]]:
         raise
 
 
-def _packed(options: _airlane.SweepOptions) -> tuple[Files, _airlane.SweepOptions]:
-    """Return the files that options name, and options that name them by their place."""
-    files: Files = {}
-
-    def pack(path: str, place: str) -> str:
-        source = Path(path)
-        if source.is_dir():
-            for one in sorted(p for p in source.rglob("*") if p.is_file()):
-                files[f"{place}/{one.relative_to(source)}"] = one.read_bytes()
-            return place
-        files[f"{place}/{source.name}"] = source.read_bytes()
-        return f"{place}/{source.name}"
-
-    traces = [
-        (access, pack(path, f"trace-{number}"), column)
-        for number, (access, path, column) in enumerate(options["traces"])
-    ]
-    content = options["content"]
-    packed = pack(content, "content") if content is not None else None
-    return files, {**options, "traces": traces, "content": packed}
-
-
-#: The sweep that this worker has read, by its key.
-_known: dict[str, tuple[_airlane.SweepWorker, Any]] = {}
+#: The worker of the command that this process works for, by its key, and its folder of files.
+_known: dict[str, tuple[Worker, tempfile.TemporaryDirectory[str]]] = {}
 
 
 def _work(key: str, shared: Any, worlds: list[World]) -> tuple[float, list[tuple[int, bytes]]]:
@@ -151,27 +216,17 @@ def _work(key: str, shared: Any, worlds: list[World]) -> tuple[float, list[tuple
     return cluster.work_on(key, shared, worlds)
 
 
-def work_on(
-    key: str, shared: tuple[Scenario, _airlane.SweepOptions, Files], worlds: list[World]
-) -> tuple[float, list[tuple[int, bytes]]]:
-    """Run some worlds of a sweep; the seconds that they took, and their results."""
+def work_on(key: str, order: Order, worlds: list[World]) -> tuple[float, list[tuple[int, bytes]]]:
+    """Run some worlds of a command; the seconds that they took, and their results."""
     if key not in _known:
-        scenario, options, files = shared
         scratch = tempfile.TemporaryDirectory(prefix="airlane-")
         root = Path(scratch.name)
-        for place, data in files.items():
+        for place, data in order.files.items():
             path = root / place
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        traces = [(a, str(root / path), column) for a, path, column in options["traces"]]
-        content = options["content"]
-        local: _airlane.SweepOptions = {
-            **options,
-            "traces": traces,
-            "content": str(root / content) if content is not None else None,
-        }
         _known.clear()
-        _known[key] = (_airlane.SweepWorker(scenario._source(), local), scratch)
+        _known[key] = (order.worker(root), scratch)
     start = time.perf_counter()
     results = _known[key][0].run(worlds)
     return time.perf_counter() - start, results

@@ -1,18 +1,13 @@
-"""Runs, claims and their measurement."""
+"""Runs of scenarios."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from . import _airlane
-from .verdicts import ClaimResult
 from .content import Content, Trace
 from .progress import Progress, shown
 from .result import Result
@@ -121,63 +116,3 @@ def place_of(trace: TraceLike) -> tuple[str, str | None]:
     """Return path and column of a trace, which ``FILE#COLUMN`` has too."""
     path, found, column = os.fspath(trace).rpartition("#")
     return (path, column) if found else (column, None)
-
-
-def claims(system: str | None = None) -> pa.Table:
-    """Return the claims that Airlane measures, of one system or of all.
-
-    Columns: ``system``, ``id``, ``source`` (where the paper states it), ``statement``,
-    ``statistic``, ``rule``, ``draws`` and ``seeds`` per draw.
-    """
-    table = pa.table(_airlane.claims())
-    if system is None:
-        return table
-    import pyarrow.compute as pc
-
-    return table.filter(pc.field("system") == system)
-
-
-def reproduce(
-    system: str,
-    *,
-    only: Iterable[str] = (),
-    quick: bool = False,
-    out: str | os.PathLike[str] | None = None,
-    fresh: bool = False,
-    content: Content | str | os.PathLike[str] | None = None,
-    jobs: int | None = None,
-    progress: Progress = None,
-) -> ClaimResult:
-    """Measure claims of a paper and judge them by rules that were written before.
-
-    Args:
-        system: ``"minerva"``, ``"octopus"``, ``"cupid"``, ``"plum"``, ``"fbdt"`` or ``"all"``.
-        only: Ids of claims, or what ids begin with before a dot.
-        quick: Fewer draws, too few for most verdicts, and not those of verdicts.
-        out: Folder for page, ``summary.json`` and journal, from which the next call goes on. By
-            default a new one that is gone with the result.
-        fresh: Run everything anew instead of taking over what the folder's journal has.
-        content: Videos in the place of those that come with Airlane.
-        jobs: Worlds at once; by default one per core.
-        progress: As of :func:`run`.
-    """
-    scratch = tempfile.TemporaryDirectory(prefix="airlane-") if out is None else None
-    folder = Path(scratch.name if scratch is not None else out or ".")
-    wanted = [only] if isinstance(only, str) else list(only)
-    options = [word for one in wanted for word in ("--only", one)]
-    command = ["airlane", "reproduce", system, *options, *(["--quick"] if quick else [])]
-    with shown(progress) as report:
-        table, line = _airlane.reproduce(
-            system,
-            {
-                "only": wanted,
-                "quick": quick,
-                "fresh": fresh,
-                "out": os.fspath(folder),
-                "jobs": jobs,
-                "content": os.fspath(content) if content is not None else None,
-                "command": command,
-                "progress": report,
-            },
-        )
-    return ClaimResult(folder, table, line, scratch)

@@ -7,14 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+#: Function of the name of the work and its done part, 0 to 1.
+Report = Callable[[str, float], None]
 #: True: a bar; False: none; a function: called with the name and the done part; None: as fits.
-Progress = bool | Callable[[str, float], None] | None
+Progress = bool | Report | None
 
 _WIDTH = 30
 
 
 @contextmanager
-def shown(progress: Progress) -> Iterator[Callable[[str, float], None] | None]:
+def shown(progress: Progress) -> Iterator[Report | None]:
     """Give the function that the laboratory reports to."""
     if progress is None:
         progress = sys.stderr is not None and sys.stderr.isatty()

@@ -16,10 +16,21 @@ from functools import lru_cache
 from typing import Any, ClassVar, TypedDict
 
 from . import _airlane
-from ._airlane import Ack, Loss, PlayerView, QueuedPacket
+from ._airlane import Ack, Loss, PlayerView, QueuedPacket, ReceiverView, VideoView
 from .errors import InputError
 
-__all__ = ["Abr", "Ack", "Controller", "Loss", "PlayerView", "Queue", "QueuedPacket"]
+__all__ = [
+    "Abr",
+    "Ack",
+    "Controller",
+    "LayerAllocator",
+    "Loss",
+    "PlayerView",
+    "Queue",
+    "QueuedPacket",
+    "ReceiverView",
+    "VideoView",
+]
 
 
 class Scheme:
@@ -92,6 +103,35 @@ class Abr(Scheme):
         raise NotImplementedError
 
 
+class LayerAllocator(Scheme):
+    """Rule by which the server of a call gives layers to the videos of a receiver.
+
+    It stands at ``call_allocator`` of a scheme, with ``call_thinning = "layers"``. An object is made
+    for each division: it keeps nothing.
+
+    Example:
+        >>> import airlane
+        >>> class LowestFirst(airlane.LayerAllocator):
+        ...     def allocate(self, view):
+        ...         levels = [0] * len(view.videos)
+        ...         left = view.budget_bps
+        ...         for place, video in enumerate(view.videos):
+        ...             for level, rate in enumerate(video.rates_bps, 1):
+        ...                 if rate <= left / (len(levels) - place):
+        ...                     levels[place] = level
+        ...             left -= video.rates_bps[levels[place] - 1] if levels[place] else 0
+        ...         return levels
+    """
+
+    def allocate(self, view: ReceiverView) -> list[int]:
+        """Return the level of each of ``view.videos``: 0 is a pause, 1 the lowest layers.
+
+        More than there are become the highest. Levels that need more than the budget are taken as
+        they are: what does not fit waits.
+        """
+        raise NotImplementedError
+
+
 class Queue(Scheme):
     """Queue of a link. What its capacity does not hold is dropped before it is asked.
 
@@ -134,6 +174,7 @@ class Classes(TypedDict):
     controllers: list[tuple[str, float, type[Controller]]]
     abrs: list[tuple[str, type[Abr]]]
     queues: list[tuple[str, type[Queue]]]
+    allocators: list[tuple[str, type[LayerAllocator]]]
 
 
 def found_in(item: Any) -> Iterator[type[Scheme]]:
@@ -154,7 +195,7 @@ def checked(classes: tuple[type[Scheme], ...]) -> Classes:
     Raises:
         InputError: A name is that of a built-in scheme or of two classes.
     """
-    whole: Classes = {"controllers": [], "abrs": [], "queues": []}
+    whole: Classes = {"controllers": [], "abrs": [], "queues": [], "allocators": []}
     known = _built_in()
     names: dict[str, type[Scheme]] = {}
     for one in classes:
@@ -169,8 +210,10 @@ def checked(classes: tuple[type[Scheme], ...]) -> Classes:
             whole["abrs"].append((one.name, one))
         elif issubclass(one, Queue):
             whole["queues"].append((one.name, one))
+        elif issubclass(one, LayerAllocator):
+            whole["allocators"].append((one.name, one))
         else:
-            expected = "expected a subclass of airlane.Controller, airlane.Abr or airlane.Queue"
+            expected = "expected a subclass of airlane.Controller, Abr, Queue or LayerAllocator"
             raise InputError.of(f"class {one.__name__}", expected)
     return whole
 
@@ -180,6 +223,6 @@ def _built_in() -> frozenset[str]:
     import pyarrow as pa
 
     columns = pa.table(_airlane.keys()).to_pydict()
-    keys = {"scheme.controller", "player.abr", "link.queue.kind"}
+    keys = {"scheme.controller", "player.abr", "link.queue.kind", "scheme.call_allocator"}
     words = (v for k, v in zip(columns["key"], columns["value"], strict=True) if k in keys)
     return frozenset(word.strip(' "') for text in words for word in text.split(","))

@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from . import _airlane, _toml
+from . import _airlane, _toml, cluster, folders
 from .content import Content
 from .laboratory import TraceLike, command_of, places_of, with_changes
-from .progress import Progress, shown
+from .progress import Progress
 from .result import framed
 from .scenario import ScenarioLike
 
@@ -134,17 +134,7 @@ def sweep(
     # A class of the same name may have changed since the journal was written.
     fresh = fresh or whole.has_classes
     found = _airlane.SweepFolder(whole._source(), options, os.fspath(where), fresh)
-    stopped = True
-    try:
-        with shown(progress) as report:
-            if on is None:
-                found.run(jobs, report)
-            else:
-                from . import cluster
-
-                cluster.run(found, whole, options, on, jobs, report)
-        stopped = False
-    finally:
-        # What has finished is written after a stop too.
-        table, line, failed = found.finish(stopped)
+    table, line, failed = folders.finished(
+        found, lambda: cluster.SweepOrder.of(whole, options), on, jobs, progress
+    )
     return SweepResult(where, table, line, failed, scratch)

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 import airlane.gym
 
 
-@pytest.mark.parametrize("name", ["airlane/Abr-v0", "airlane/Congestion-v0"])
+@pytest.mark.parametrize("name", ["airlane/Abr-v0", "airlane/Congestion-v0", "airlane/Layers-v0"])
 def test_the_checker_of_gymnasium_passes(name: str) -> None:
     env = gymnasium.make(name)
     with warnings.catch_warnings():
@@ -46,6 +46,26 @@ def test_a_rate_is_followed() -> None:
     env.reset(seed=1)
     rates = [float(env.step(np.array([1.0], np.float32))[0][0]) for _ in range(8)]
     assert rates == sorted(rates) and rates[-1] == pytest.approx(1.0)
+    env.close()
+
+
+def test_layers_are_forwarded_as_asked() -> None:
+    env = airlane.gym.LayersEnv({**airlane.gym.LAYERS_SCENARIO, "duration_s": 12})
+
+    def play(level: int) -> tuple[list[float], list[float]]:
+        env.reset(seed=3)
+        rates, waiting, is_over = [], [], False
+        while not is_over:
+            _, _, _, is_over, info = env.step([level] * 3)
+            rates.append(info.get("rate_bps", 0.0))
+            waiting.append(info.get("waiting_s", 0.0))
+        return rates, waiting
+
+    low, high = play(1), play(9)
+    assert play(1) == low, "the same seed and actions give the same episode"
+    assert len(low[0]) >= 10 and sum(low[0]) < sum(high[0]) / 4
+    assert max(low[1]) < 0.1 < max(high[1]), "what does not fit waits"
+    env.reset(seed=3)
     env.close()
 
 

@@ -165,3 +165,35 @@ def test_names_are_its_own(short: airlane.Scenario) -> None:
     with pytest.raises(airlane.InputError, match="scheme.1.controller"):
         airlane.Scenario.from_toml(text)
     assert airlane.Scenario.from_toml(text, schemes=[Window]).schemes == ["cubic", "w"]
+
+
+def test_an_allocator_gives_layers() -> None:
+    seen: list[airlane.ReceiverView] = []
+
+    class Lowest(airlane.LayerAllocator):
+        def allocate(self, view: airlane.ReceiverView) -> list[int]:
+            seen.append(view)
+            return [1] * len(view.videos)
+
+    class Broken(airlane.LayerAllocator):
+        def allocate(self, view: airlane.ReceiverView) -> list[int]:
+            raise ArithmeticError("no layers")
+
+    def schemes(allocator: Any) -> list[dict[str, Any]]:
+        layers = {"call_thinning": "layers"}
+        return [
+            {"name": "fair", **layers},
+            {"name": "mine", "call_allocator": allocator, **layers},
+        ]
+
+    call = airlane.Scenario.of("call").set(duration_s=8, seeds=[1], scheme=schemes(Lowest))
+    result = airlane.run(call, progress=False)
+    own, fair = (mean(result, "received_bps", name) for name in ("mine", "fair"))
+    assert 0 < own < fair / 4, "it gives the lowest layers"
+    views = [view for view in seen if view.videos]
+    assert len({view.name for view in views}) == 4
+    last = views[-1].videos[0]
+    assert last.level == 1 and not last.is_screen
+    assert last.rates_bps == sorted(last.rates_bps) and views[-1].budget_bps > 0
+    with pytest.raises(airlane.SchemeError, match=r"ArithmeticError in Broken\.allocate at .*no layers"):
+        airlane.run(call.set(scheme=schemes(Broken)), progress=False)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,22 +65,6 @@ def test_the_module_is_a_command(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").exists() and "Report:" in done.stdout
     wrong = subprocess.run([*words, "--set", "x=1"], capture_output=True, text=True)
     assert wrong.returncode == 2 and "x: unknown key" in wrong.stderr
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Two nodes of one core each, in processes of their own."""
-    ray = pytest.importorskip("ray")
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    cluster.add_node(num_cpus=1)
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
 
 
 def test_a_cluster_gives_the_same_bits(

@@ -6,6 +6,7 @@ It runs in an environment that has the package: {"figures": [{bar, ours, peer, u
 """
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -219,35 +220,55 @@ def gym(setting):
     ]
 
 
-def cluster(setting):
-    """Ray with two workers of one core beside Ray with one."""
+def ray_workers(setting, bar, about, warm, of):
+    """A figure: Ray with two workers of one core beside Ray with one. Workers start by `warm`, once."""
     import ray
 
-    grid = {"link.rate_bps": [4e6, 6e6, 8e6, 10e6], "link.rtt_s": [0.02, 0.04, 0.08]}
-    changes = {"duration_s": 20 if setting.quick else 60}
-
-    def sweep(cores):
+    def with_cores(cores):
         ray.init(num_cpus=cores, log_to_driver=False, logging_level="ERROR", include_dashboard=False)
         try:
-            # A worker starts in a second or two, once.
-            airlane.sweep("bulk", grid={"link.rtt_s": [0.02, 0.03]}, set={"duration_s": 1}, seeds=[1], on="auto", progress=False)
-            return wall(lambda: airlane.sweep("bulk", grid=grid, set=changes, seeds=[1, 2], on="auto", progress=False))
+            warm()
+            return wall(of)
         finally:
             ray.shutdown()
 
-    times = [(sweep(1), sweep(2)) for _ in range(1 if setting.quick else 3)]
+    times = [(with_cores(1), with_cores(2)) for _ in range(1 if setting.quick else 3)]
     one, two = (statistics.median(of) for of in zip(*times))
+    return {
+        "bar": bar,
+        "ours": one / two,
+        "peer": None,
+        "unit": "x",
+        "rule": {"at_least": 1.7},
+        "note": f"{about} on Ray {ray.__version__}: {one:.1f} s on one core, {two:.1f} s on two",
+    }
+
+
+def cluster(setting):
+    """A sweep and claims on Ray, and the speed-up with more workers than there are."""
+    import ray_curve
+
+    few = {"link.rtt_s": [0.02, 0.03]}
+    grid = {"link.rate_bps": [4e6, 6e6, 8e6, 10e6], "link.rtt_s": [0.02, 0.04, 0.08]}
+    changes = {"duration_s": 20 if setting.quick else 60}
+
+    def sweep(**options):
+        airlane.sweep("bulk", on="auto", progress=False, **options)
+
+    def claims():
+        airlane.reproduce("octopus", only=OCTOPUS[: 1 if setting.quick else None], quick=True, on="auto", progress=False)
+
+    warm = functools.partial(sweep, grid=few, set={"duration_s": 1}, seeds=[1])
+    whole = functools.partial(sweep, grid=grid, set=changes, seeds=[1, 2])
     return [
-        {
-            "bar": "python.ray",
-            "ours": one / two,
-            "peer": None,
-            "unit": "x",
-            "rule": {"at_least": 1.7},
-            "note": f"a sweep of 12 cells on Ray {ray.__version__}: {one:.1f} s on one core, {two:.1f} s on two",
-        }
+        ray_workers(setting, "python.ray", "a sweep of 12 cells", warm, whole),
+        ray_workers(setting, "python.ray.claims", f"{len(OCTOPUS)} claims of Octopus", warm, claims),
+        ray_curve.curve(setting),
     ]
 
+
+#: Claims that are measured with one core and with two.
+OCTOPUS = ["octopus.aoi.awstream", "octopus.pdrop.frame-rate", "octopus.octobbr.tail"]
 
 ALL = {"run": run, "controller": controller, "gym": gym, "ray": cluster}
 

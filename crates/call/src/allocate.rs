@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
+use crate::layer_allocator::{CustomAllocator, ReceiverView, VideoView};
 use crate::layers::{LayerSelection, LayerTable};
 use crate::split::max_min_by_tier;
 use crate::wire::{ParticipantId, Track};
@@ -26,6 +27,8 @@ pub enum AllocatorKind {
     /// first each video gets a layer, in later ones as many as its priority. A video that was lowered gets no higher
     /// spatial layer for 10 s.
     Mediasoup,
+    /// One that another crate brings.
+    Custom(CustomAllocator),
 }
 
 /// Video that a receiver may get.
@@ -39,6 +42,15 @@ pub struct Offer {
     pub layers: LayerTable,
     /// Place in the order of importance: lower ones come first.
     pub tier: u8,
+}
+
+/// Room of a downlink for video.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Bitrate that all videos may have together, bit/s.
+    pub rate: f64,
+    /// Bytes that wait to be sent.
+    pub pending_bytes: u64,
 }
 
 /// Layers of each video that a receiver gets.
@@ -73,6 +85,8 @@ const CAUTION: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Allocator {
     kind: AllocatorKind,
+    /// Name of the receiver.
+    receiver: String,
     given: BTreeMap<StreamId, Given>,
     /// Time of the last raise, and time before which none follows.
     raised: Option<Time>,
@@ -127,10 +141,11 @@ impl Ladder<'_> {
 }
 
 impl Allocator {
-    /// An allocator that has given nothing.
-    pub fn new(kind: AllocatorKind) -> Self {
+    /// An allocator that has given the receiver of this name nothing.
+    pub fn new(kind: AllocatorKind, receiver: &str) -> Self {
         Self {
             kind,
+            receiver: receiver.to_owned(),
             given: BTreeMap::new(),
             raised: None,
             next_raise: Time::ZERO,
@@ -139,15 +154,17 @@ impl Allocator {
         }
     }
 
-    /// Divides a budget of bit/s over the offers, which are all that there are.
-    pub fn allocate(&mut self, now: Time, budget: f64, offers: &[Offer]) -> Allocation {
+    /// Divides a budget over the offers, which are all that there are.
+    pub fn allocate(&mut self, now: Time, budget: Budget, offers: &[Offer]) -> Allocation {
         let has_changed = offers.len() != self.given.len()
             || offers.iter().any(|offer| !self.given.contains_key(&offer.stream));
         let ladders: Vec<_> = offers.iter().map(|offer| self.ladder(offer)).collect();
+        let rate = budget.rate;
         let levels = match self.kind {
-            AllocatorKind::MaxMin => max_min_levels(budget, &ladders),
-            AllocatorKind::LiveKit => self.livekit(now, budget, has_changed, &ladders),
-            AllocatorKind::Mediasoup => self.mediasoup(now, budget, has_changed, &ladders),
+            AllocatorKind::MaxMin => max_min_levels(rate, &ladders),
+            AllocatorKind::LiveKit => self.livekit(now, rate, has_changed, &ladders),
+            AllocatorKind::Mediasoup => self.mediasoup(now, rate, has_changed, &ladders),
+            AllocatorKind::Custom(custom) => self.custom(custom, now, budget, &ladders),
         };
         self.given = ladders
             .iter()
@@ -174,6 +191,26 @@ impl Allocator {
         let mut before = self.given.get(&offer.stream).copied().unwrap_or_default();
         before.level = before.level.min(steps.len());
         Ladder { offer, steps, before }
+    }
+
+    fn custom(
+        &self,
+        custom: CustomAllocator,
+        now: Time,
+        budget: Budget,
+        ladders: &[Ladder<'_>],
+    ) -> Vec<usize> {
+        let video = |ladder: &Ladder<'_>| VideoView {
+            stream: ladder.offer.stream,
+            rates: ladder.steps.iter().map(|(_, rate)| *rate).collect(),
+            level: ladder.before.level,
+            tier: ladder.offer.tier,
+        };
+        let videos = ladders.iter().map(video).collect();
+        let levels =
+            custom.rule.levels(&ReceiverView { name: &self.receiver, now, budget, videos });
+        let given = levels.into_iter().chain(std::iter::repeat(0));
+        ladders.iter().zip(given).map(|(ladder, level)| level.min(ladder.top())).collect()
     }
 
     fn livekit(

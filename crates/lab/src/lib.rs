@@ -3,6 +3,11 @@
 mod multipath;
 pub mod workloads;
 
+use std::slice;
+use std::sync::LazyLock;
+
+use airlane_base::InputError;
+use airlane_judge::claims::ClaimSet;
 use airlane_judge::request::{
     DemoRequest, Outcome, RecordCheckRequest, ReportRequest, ReproduceRequest, RunRequest,
     SweepRequest,
@@ -51,7 +56,7 @@ pub fn sweep(request: &SweepRequest<'_>) -> Result<Outcome, LabError> {
 /// # Errors
 /// As there.
 pub fn check_record(request: &RecordCheckRequest<'_>) -> Result<Outcome, LabError> {
-    airlane_judge::reproduce::check_record(registry(), request)
+    airlane_judge::reproduce::check_record(claim_sets(&request.system)?, request)
 }
 
 /// Measures and judges claims ([`airlane_judge::reproduce()`]).
@@ -59,5 +64,22 @@ pub fn check_record(request: &RecordCheckRequest<'_>) -> Result<Outcome, LabErro
 /// # Errors
 /// As there.
 pub fn reproduce(request: &ReproduceRequest<'_>) -> Result<Outcome, LabError> {
-    airlane_judge::reproduce(registry(), request)
+    airlane_judge::reproduce(claim_sets(&request.system)?, request)
+}
+
+/// Claims of a system, or of `all`, which are read once.
+///
+/// # Errors
+/// If there is no such system.
+pub fn claim_sets(system: &str) -> Result<&'static [ClaimSet], InputError> {
+    static ALL: LazyLock<Result<Vec<ClaimSet>, InputError>> = LazyLock::new(|| {
+        let systems = registry().claims();
+        systems.map(|(name, _)| ClaimSet::of_system(registry(), name)).collect()
+    });
+    let all = ALL.as_ref().map_err(Clone::clone)?;
+    if system == "all" {
+        return Ok(all);
+    }
+    let known = all.iter().find(|set| set.system == system);
+    known.map(slice::from_ref).ok_or_else(|| ClaimSet::unknown(registry(), system))
 }

@@ -4,9 +4,11 @@
 //! threads of their own without the interpreter's lock; the thread that called waits, passes signals on and reports
 //! progress (`worker`). Tables leave through the Arrow C stream interface without a copy (`table`).
 
-mod command;
 mod cores;
 mod errors;
+mod pending;
+mod program;
+mod reproduce;
 mod result;
 mod run;
 mod scenario;
@@ -27,8 +29,6 @@ mod _airlane {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::command::{claims, reproduce, set_program};
-    #[pymodule_export]
     use crate::cores::cupid::CupidRule;
     #[pymodule_export]
     use crate::cores::fbdt::{FbdtReceiver, FbdtSender};
@@ -39,13 +39,17 @@ mod _airlane {
     #[pymodule_export]
     use crate::cores::plum::{plum_fixed_share, plum_solve};
     #[pymodule_export]
+    use crate::program::set_program;
+    #[pymodule_export]
+    use crate::reproduce::{ReproduceFolder, ReproduceWorker, claims};
+    #[pymodule_export]
     use crate::result::RunOutcome;
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]
     use crate::scenario::{check, embedded, keys, text_of};
     #[pymodule_export]
-    use crate::schemes::{Ack, Loss, PlayerView, QueuedPacket};
+    use crate::schemes::{Ack, Loss, PlayerView, QueuedPacket, ReceiverView, VideoView};
     #[pymodule_export]
     use crate::sweep::{SweepFolder, SweepWorker};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use airlane_base::InputError;
-use airlane_judge::{PendingWorld, Sweep, SweepWorlds};
+use airlane_judge::{Sweep, SweepWorlds};
 use airlane_scenario::{Cipher, Grid};
 use airlane_sim::plan::GivenTrace;
 use airlane_sim::{Common, LabError};
@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors;
+use crate::pending::{self, World};
 use crate::run::Trace;
 use crate::scenario::Source;
 use crate::worker::Work;
@@ -98,9 +99,8 @@ impl SweepFolder {
     }
 
     /// Number, label and virtual milliseconds of the worlds that have to be run.
-    fn pending(&mut self) -> PyResult<Vec<(usize, String, u64)>> {
-        let pending = self.open()?.pending().into_iter();
-        Ok(pending.map(|PendingWorld { number, label, units }| (number, label, units)).collect())
+    fn pending(&mut self) -> PyResult<Vec<World>> {
+        Ok(self.open()?.pending().into_iter().map(pending::to_python).collect())
     }
 
     /// Runs the worlds that have to be run on this machine.
@@ -162,10 +162,9 @@ impl SweepWorker {
     fn run<'py>(
         &self,
         py: Python<'py>,
-        worlds: Vec<(usize, String, u64)>,
+        worlds: Vec<World>,
     ) -> PyResult<Vec<(usize, Bound<'py, PyBytes>)>> {
-        let pending = |(number, label, units)| PendingWorld { number, label, units };
-        let pending: Vec<PendingWorld> = worlds.into_iter().map(pending).collect();
+        let pending: Vec<_> = worlds.into_iter().map(pending::of_python).collect();
         let (worlds, options, of_all) = (&self.worlds, &self.options, &pending);
         let work = Work { jobs: Some(1), ..Work::quiet(&options.command) };
         let results = work.run(py, |common| {
@@ -176,7 +175,7 @@ impl SweepWorker {
                 .map(|result| result.ok_or(LabError::Stopped))
                 .collect::<Result<Vec<_>, _>>()
         })?;
-        let bytes = |(world, result): (PendingWorld, _)| {
+        let bytes = |(world, result): (airlane_judge::PendingWorld, _)| {
             let text = serde_json::to_vec(&result);
             let text = text.map_err(|e| PyRuntimeError::new_err(e.to_string()))?;
             Ok((world.number, PyBytes::new(py, &text)))

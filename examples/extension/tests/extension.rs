@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use airlane_extension::registry;
 use airlane_judge::claims::ClaimSet;
-use airlane_judge::reproduce::reproduce_sets;
+use airlane_judge::reproduce;
 use airlane_judge::request::{ReproduceRequest, RunRequest, SweepRequest};
 use airlane_judge::summary::{Summary, Verdict};
 use airlane_sim::Common;
@@ -160,7 +160,7 @@ fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
         adopt: None,
         record: None,
     };
-    reproduce_sets(&[set], &request).unwrap();
+    reproduce(&[set], &request).unwrap();
     let summary = summary(&dir);
     let [claim] = summary.claims.as_slice() else { panic!("{:?}", summary.claims) };
     assert_eq!((claim.verdict, claim.n), (Verdict::Holds, 10), "{claim:?}");
@@ -177,6 +177,6 @@ fn claims_are_judged_by_its_metrics_and_what_follows_from_them() {
     assert!(page.contains("the caller near and the caller large"), "who uses the network");
     let unknown = CLAIMS.replace("\"response_s\", ", "\"answers\", ");
     let set = ClaimSet::from_text(&registry(), &unknown, Path::new("x.toml")).unwrap();
-    let e = reproduce_sets(&[set], &request).unwrap_err().to_string();
+    let e = reproduce(&[set], &request).unwrap_err().to_string();
     assert!(e.contains("x.later.beside: \"answers\""), "{e}");
 }

@@ -6,7 +6,7 @@ use airlane_base::Time;
 
 use super::Thinning;
 use super::probe::{Demand, Prober};
-use crate::allocate::{Allocator, Offer, StreamId};
+use crate::allocate::{Allocator, Budget, Offer, StreamId};
 use crate::layers::{LayerSelection, LayerTable};
 use crate::queue::Frame;
 use crate::split::max_min_by_tier;
@@ -84,11 +84,12 @@ pub(super) struct Division {
 }
 
 impl Downlink {
-    pub(super) fn new(thinning: Thinning, now: Time) -> Self {
+    /// What goes to the receiver of this name.
+    pub(super) fn new(thinning: Thinning, receiver: &str, now: Time) -> Self {
         let how = match thinning {
             Thinning::Transcode => How::Shares(BTreeMap::new()),
             Thinning::Layers(kind) => How::Layers {
-                allocator: Allocator::new(kind),
+                allocator: Allocator::new(kind, receiver),
                 forwarded: BTreeMap::new(),
                 prober: Prober::new(now),
             },
@@ -112,18 +113,18 @@ impl Downlink {
         }
     }
 
-    /// Divides a budget of bit/s over the videos that there are. `is_full`: media waits.
+    /// Divides a budget over the videos that there are. `is_full`: it is not to be probed for more.
     pub(super) fn divide(
         &mut self,
         now: Time,
-        budget: f64,
+        budget: Budget,
         is_full: bool,
         offers: &[Offer],
     ) -> Division {
         match &mut self.how {
             How::Shares(shares) => {
                 let sources: Vec<_> = offers.iter().map(|o| (o.rate, o.tier)).collect();
-                let divided = offers.iter().zip(max_min_by_tier(budget, &sources));
+                let divided = offers.iter().zip(max_min_by_tier(budget.rate, &sources));
                 let share = |(offer, share): (&Offer, f64)| {
                     (offer.stream, if offer.rate > 0.0 { share / offer.rate } else { 1.0 })
                 };
@@ -146,7 +147,7 @@ impl Downlink {
                 }
                 *forwarded = next;
                 let (total, needed) = (allocation.total, allocation.needed);
-                let demand = needed.map(|needed| Demand { budget, total, needed });
+                let demand = needed.map(|needed| Demand { budget: budget.rate, total, needed });
                 let padding = prober.update(now, demand, is_full);
                 Division { key_frames, is_thinned: needed.is_some(), padding }
             }
@@ -178,8 +179,9 @@ mod tests {
         };
         let offers = [offer(1), offer(2)];
         for thinning in [Thinning::Transcode, Thinning::Layers(AllocatorKind::MaxMin)] {
-            let is_thinned = |budget: f64, offers: &[Offer]| {
-                let mut downlink = Downlink::new(thinning, Time::ZERO);
+            let is_thinned = |rate: f64, offers: &[Offer]| {
+                let budget = Budget { rate, pending_bytes: 0 };
+                let mut downlink = Downlink::new(thinning, "a", Time::ZERO);
                 downlink.divide(Time::ZERO, budget, false, offers).is_thinned
             };
             assert!(is_thinned(1.5e6, &offers), "{thinning:?}");

@@ -19,7 +19,7 @@ use super::channel_capacity::ChannelCapacity;
 use super::downlink::Downlink;
 use super::room::Room;
 use super::{ChannelRecord, JOIN_TIMEOUT, ServerConfig, Thinning};
-use crate::allocate::{Offer, StreamId};
+use crate::allocate::{Budget, Offer, StreamId};
 use crate::arriving::ArrivingBytes;
 use crate::control_stream::{next_message, write_message};
 use crate::error::CallError;
@@ -269,12 +269,13 @@ impl Session {
     }
 
     /// Divides the downlink over the others' videos, and returns those of which a key frame is needed.
-    pub(super) fn divide(&self, now: Time, budget: Rate, offers: &[Offer]) -> Vec<StreamId> {
-        let is_full = self.sender.bytes() > MAX_PROBING_BYTES;
+    pub(super) fn divide(&self, now: Time, rate: Rate, offers: &[Offer]) -> Vec<StreamId> {
+        let budget = Budget { rate: rate.as_f64(), pending_bytes: self.sender.bytes() };
+        let is_full = budget.pending_bytes > MAX_PROBING_BYTES;
         let mut shared = self.shared.lock();
         // Who is held does not look for more.
         let is_full = is_full || shared.control.target().is_some();
-        let division = shared.downlink.divide(now, budget.as_f64(), is_full, offers);
+        let division = shared.downlink.divide(now, budget, is_full, offers);
         shared.is_thinned = division.is_thinned;
         shared.padding = division.padding;
         division.key_frames
@@ -343,7 +344,7 @@ pub(super) async fn run(room: &Arc<Room>, connection: &Connection) -> Result<(),
         down_estimate: None,
         sent: BTreeMap::from([(Track::Camera, Sent::default())]),
         told: BTreeSet::from([Track::Camera]),
-        downlink: Downlink::new(room.config.thinning, room.clock.now()),
+        downlink: Downlink::new(room.config.thinning, &name, room.clock.now()),
         is_thinned: false,
         padding: 0.0,
         asked: BTreeMap::new(),

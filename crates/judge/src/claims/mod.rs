@@ -74,12 +74,15 @@ impl ClaimSet {
             Some((name, text)) => {
                 Self::from_text(registry, text, Path::new(&format!("claims/{name}.toml")))
             }
-            None => {
-                let names: Vec<&str> = registry.claims().map(|(name, _)| name).collect();
-                let expected = format!("expected one of {}, or all", names.join(", "));
-                Err(InputError::new(format!("no claims of \"{system}\""), expected))
-            }
+            None => Err(Self::unknown(registry, system)),
         }
+    }
+
+    /// The error of a system that has no claims.
+    pub fn unknown(registry: &Registry, system: &str) -> InputError {
+        let names: Vec<&str> = registry.claims().map(|(name, _)| name).collect();
+        let expected = format!("expected one of {}, or all", names.join(", "));
+        InputError::new(format!("no claims of \"{system}\""), expected)
     }
 
     /// Reads the claims in `text`, which comes from the file `name`.

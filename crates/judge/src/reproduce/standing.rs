@@ -4,54 +4,42 @@
 //! defaults, and while the first run of each scheme sends the very same packets. Nothing is measured
 //! for that but these first runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::experiments::Experiments;
-use super::{from_journal, run_wanted, selected};
+use super::runs::Reproduction;
+use super::worlds::{ClaimWorlds, selected};
 use crate::claims::{ClaimSet, Purpose};
-use crate::journal::{Journal, JournalKind};
+use crate::record;
 use crate::record::RecordedClaim;
 use crate::request::{Outcome, RecordCheckRequest};
-use crate::{Registry, record};
+use airlane_sim::LabError;
 use airlane_sim::workload::ClaimRun;
-use airlane_sim::{LabError, OutFolder};
 
-/// Tells which claims of a record stand and which are stale; the outcome counts the stale ones as
+/// Tells which claims of a record stand and which are stale, of those in `sets`; the outcome counts the stale ones as
 /// failed.
 ///
 /// # Errors
 /// If the record or other input is invalid, before anything runs; the first fault of a run.
 pub fn check_record(
-    registry: &Registry,
-    request: &RecordCheckRequest<'_>,
-) -> Result<Outcome, LabError> {
-    check_record_of(&[ClaimSet::of_system(registry, &request.system)?], request)
-}
-
-/// As [`check_record`], for the claims in `sets`.
-///
-/// # Errors
-/// As [`check_record`].
-pub fn check_record_of(
     sets: &[ClaimSet],
     request: &RecordCheckRequest<'_>,
 ) -> Result<Outcome, LabError> {
     let common = &request.common;
     let recorded = record::claims(&request.file)?;
-    let mut experiments = Experiments::default();
-    for (set, claim) in selected(sets, &request.only)? {
-        if recorded.iter().any(|recorded| recorded.id == claim.id) {
-            experiments.add(set, claim, Purpose::Verdict, common)?;
-        }
-    }
-    let first = first_runs(&experiments);
-    let folder = OutFolder::prove(&common.out)?;
-    let (journal, found) = Journal::open(folder.dir(), JournalKind::Reproduce, false)?;
-    let mut worlds = from_journal(&experiments, found.records, common);
-    let wanted = |world: usize| first.values().flatten().any(|(_, first)| *first == world);
-    let stopped =
-        run_wanted(&experiments, common, &request.system, &journal, (&mut worlds, &wanted))?;
-    journal.sync()?;
+    let mut claims = selected(sets, &request.only)?;
+    claims.retain(|(_, claim)| recorded.iter().any(|recorded| recorded.id == claim.id));
+    let worlds = ClaimWorlds::of_claims(claims, Purpose::Verdict, common)?;
+    let mut all = Reproduction::of_worlds(worlds, common, false)?;
+    let wanted: BTreeSet<usize> = first_runs(&all.worlds.experiments)
+        .into_values()
+        .flatten()
+        .map(|(_, world)| world)
+        .collect();
+    let stopped = all.run_wanted(common, &request.system, &|world| wanted.contains(&world))?;
+    all.journal.sync()?;
+    let (experiments, worlds) = (&all.worlds.experiments, &all.runs);
+    let first = first_runs(experiments);
 
     let (mut table, mut stale) = (String::new(), 0);
     let told: Vec<&RecordedClaim> =
@@ -61,7 +49,7 @@ pub fn check_record_of(
         let stream =
             experiments.list.iter().find(|e| e.claim.id == claim.id).map(|e| e.stream.name());
         let standing =
-            standing(claim, stream.unwrap_or_default(), &first[claim.id.as_str()], &worlds);
+            standing(claim, stream.unwrap_or_default(), &first[claim.id.as_str()], worlds);
         stale += usize::from(standing != STANDS);
         table += &format!("{:width$}  {standing}\n", claim.id);
     }

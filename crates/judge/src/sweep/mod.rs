@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use crate::Registry;
 use crate::journal::{Found, Journal, JournalKind};
 use crate::leave::{RunCounts, leave_after};
+use crate::pending::PendingWorld;
 use crate::reporting::{entry, rows};
 use crate::request::{Outcome, SweepRequest};
 use crate::summary::Summary;
@@ -53,17 +54,6 @@ pub struct SweepWorlds {
     grid: Grid,
     cells: Cells,
     caches: SharedCaches,
-}
-
-/// World of a sweep that has to be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PendingWorld {
-    /// Its number among all runs of the sweep.
-    pub number: usize,
-    /// Label of the run for people.
-    pub label: String,
-    /// Its virtual time, milliseconds.
-    pub units: u64,
 }
 
 impl SweepWorlds {

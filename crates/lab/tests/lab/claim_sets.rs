@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed};
+use airlane_judge::ClaimWorlds;
 use airlane_judge::claims::*;
-use airlane_judge::reproduce::planned_runs;
 use airlane_judge::request::ReproduceRequest;
 use airlane_lab::workloads::vod::{Start, Viewers};
 use airlane_scenario::{Capacity, ControllerConfig, Discipline, Scenario};
@@ -312,7 +312,7 @@ fn streams_share_no_draws() {
 #[test]
 fn every_claim_has_metrics_that_are_known_and_a_unit_of_them() {
     for (system, _) in airlane_lab::registry().claims() {
-        let set = ClaimSet::of_system(airlane_lab::registry(), system).unwrap();
+        let sets = airlane_lab::claim_sets(system).unwrap();
         let request = ReproduceRequest {
             common: Common::default(),
             system: system.to_owned(),
@@ -322,7 +322,7 @@ fn every_claim_has_metrics_that_are_known_and_a_unit_of_them() {
             adopt: None,
             record: None,
         };
-        let runs = planned_runs(&[set], &request);
-        assert!(runs.unwrap_or_else(|e| panic!("{system}: {e}")) > 0, "{system}");
+        let worlds = ClaimWorlds::new(sets, &request).unwrap_or_else(|e| panic!("{system}: {e}"));
+        assert!(worlds.planned() > 0, "{system}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use airlane_base::Seed;
 use airlane_judge::claims::ClaimSet;
 use airlane_judge::record::RecordRequest;
-use airlane_judge::reproduce::{check_record_of, reproduce_sets};
+use airlane_judge::reproduce::{check_record, reproduce as reproduce_sets};
 use airlane_judge::request::{Outcome, RecordCheckRequest, ReproduceRequest};
 use airlane_judge::summary::{ClaimEntry, Summary, Verdict};
 use airlane_report::Report;
@@ -233,7 +233,7 @@ fn a_record_keeps_verdicts_with_what_they_are_of_and_those_before() {
         let set = ClaimSet::from_text(airlane_lab::registry(), text, Path::new("x.toml")).unwrap();
         let common = Common { out: folder.0.join("check"), ..request(&folder).common };
         let (system, only, file) = ("x".to_owned(), Vec::new(), file.clone());
-        check_record_of(&[set], &RecordCheckRequest { common, system, only, file }).unwrap()
+        check_record(&[set], &RecordCheckRequest { common, system, only, file }).unwrap()
     };
     let stands = check(CLAIMS);
     assert_eq!((stands.failed, stands.table.as_str()), (0, "x.gain    stands\nx.turned  stands\n"));

@@ -1,4 +1,5 @@
-//! Schemes that are written in Python: congestion controllers, bitrate rules and queues of a scenario.
+//! Schemes that are written in Python: congestion controllers, bitrate rules, queues and allocators of
+//! layers of a scenario.
 //!
 //! A class becomes a kind of the laboratory's registry. Kinds live for as long as the process: a class has one,
 //! however often it is used, so their number is that of the classes. An exception in a scheme ends its run with an
@@ -7,6 +8,7 @@
 mod abr;
 mod controller;
 mod fault;
+mod layers;
 mod queue;
 
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use pyo3::prelude::*;
 pub(crate) use abr::PlayerView;
 pub(crate) use controller::{Ack, Loss};
 pub(crate) use fault::cause_of;
+pub(crate) use layers::{ReceiverView, VideoView};
 pub(crate) use queue::QueuedPacket;
 
 /// Classes that a scenario uses, each with its name in scenarios.
@@ -27,6 +30,7 @@ pub(crate) struct Schemes {
     controllers: Vec<(String, f64, Py<PyAny>)>,
     abrs: Vec<(String, Py<PyAny>)>,
     queues: Vec<(String, Py<PyAny>)>,
+    allocators: Vec<(String, Py<PyAny>)>,
 }
 
 /// Kinds that classes have become, by the class.
@@ -65,6 +69,10 @@ impl Schemes {
         }
         for (name, class) in &self.abrs {
             registry = registry.with_word("abr", Arc::new(abr::kind(py, name, class)));
+        }
+        for (name, class) in &self.allocators {
+            let word = Arc::new(layers::kind(py, name, class));
+            registry = registry.with_word("call_allocator", word);
         }
         for (name, class) in &self.queues {
             registry = registry.with_queue(queue::kind(py, name, class));

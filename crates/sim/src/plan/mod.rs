@@ -41,7 +41,7 @@ pub struct Sources {
     /// The traces of the command line that took a capacity's place.
     used: BTreeSet<String>,
     /// Data that workloads keep, one value of each type.
-    kept: Vec<Box<dyn Any>>,
+    kept: Vec<Box<dyn Any + Send + Sync>>,
 }
 
 impl Sources {
@@ -51,7 +51,7 @@ impl Sources {
     }
 
     /// Data of type `T` that a workload keeps here between plans; at first its default.
-    pub fn kept<T: Any + Default>(&mut self) -> &mut T {
+    pub fn kept<T: Any + Default + Send + Sync>(&mut self) -> &mut T {
         let place = match self.kept.iter().position(|kept| kept.is::<T>()) {
             Some(place) => place,
             None => {

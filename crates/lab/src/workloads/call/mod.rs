@@ -2,6 +2,7 @@
 
 mod claims;
 mod figures;
+mod layer_rule;
 mod over_time;
 mod pooled;
 mod psnr;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_call::{
-    AllocatorKind, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, Dropping, LastNConfig, Optimiser,
-    ServerConfig, Thinning, optimal_targets,
+    CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT, Dropping, LastNConfig, Optimiser, ServerConfig,
+    Thinning, optimal_targets,
 };
 use airlane_plum::{
     CapacityMethod, ChangeDetector, ContentBound, CoordinatorConfig, DeliveredConfig,
@@ -14,6 +14,7 @@ use airlane_plum::{
 use airlane_quic::{AckPolicy, Timers, TransportConfig};
 use serde::Serialize;
 
+use super::layer_rule::LayerRule;
 use airlane_scenario::{DURATION, RATE, Reader, SchemePart, range, words};
 
 /// Coordination of the bitrates of a call.
@@ -100,8 +101,6 @@ words! {
     UplinkQueue: "age" => Self::Age, "octopus" => Self::Octopus;
     VideoTransport: "quic" => Self::Quic, "webrtc" => Self::WebRtc;
     Thinned: "transcode" => Self::Transcode, "layers" => Self::Layers;
-    LayerRule: "max-min" => Self::MaxMin, "livekit" => Self::LiveKit,
-        "mediasoup" => Self::Mediasoup;
     Acks: "scenario" => Self::Scenario, "tack" => Self::Tack;
     Coordination: "off" => Self::Off, "plum" => Self::Plum,
         "fixed-rules" => Self::FixedRules, "fixed-share" => Self::FixedShare;
@@ -116,14 +115,6 @@ words! {
 pub(super) enum Thinned {
     Transcode,
     Layers,
-}
-
-/// Rule by which the server gives layers to receivers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) enum LayerRule {
-    MaxMin,
-    LiveKit,
-    Mediasoup,
 }
 
 /// Settings of a scheme for conferences.
@@ -209,11 +200,7 @@ impl SchemePart for OfScheme {
         if self.thinning == Thinned::Layers {
             notes.push(format!(
                 "In calls the server forwards layers of each video, {}.",
-                match self.allocator {
-                    LayerRule::MaxMin => "about the same bitrate of each",
-                    LayerRule::LiveKit => "in the manner of LiveKit",
-                    LayerRule::Mediasoup => "in the manner of mediasoup",
-                }
+                self.allocator.manner()
             ));
         }
         if self.speakers_first {
@@ -288,7 +275,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     let thinning = r.word_or_none("call_thinning", "\"transcode\"", doc);
     let doc = "How layers are given to the videos of a receiver: about the same bitrate to each (max-min), or in the \
                manner of LiveKit's or mediasoup's server. With call_thinning = \"layers\".";
-    let allocator = r.word_or_none("call_allocator", "\"max-min\"", doc);
+    let allocator = r.choice_or_none("call_allocator", &LayerRule::choices(r), "\"max-min\"", doc);
     let doc = "Whether the video of the participant who speaks gets what it needs of a downlink before those of others.";
     let speakers_first = r.flag_or_none("call_speakers_first", "false", doc);
     let doc = "What carries the video of a call: each participant's connection, under the scheme's controller, or WebRTC \
@@ -405,11 +392,7 @@ impl OfScheme {
             min_frame_bytes: self.min_frame_bytes,
             thinning: match self.thinning {
                 Thinned::Transcode => Thinning::Transcode,
-                Thinned::Layers => Thinning::Layers(match self.allocator {
-                    LayerRule::MaxMin => AllocatorKind::MaxMin,
-                    LayerRule::LiveKit => AllocatorKind::LiveKit,
-                    LayerRule::Mediasoup => AllocatorKind::Mediasoup,
-                }),
+                Thinned::Layers => Thinning::Layers(self.allocator.kind()),
             },
             speakers_first: self.speakers_first,
             last_n: self.last_n.map(|number| LastNConfig::new(number as usize)),
