@@ -7,7 +7,7 @@ bits as the command ``airlane``.
 from . import _airlane, cupid, fbdt, minerva, octopus, plum
 from ._airlane import COMMIT, VERSION
 from .content import Content, Trace
-from .errors import AirlaneError, Fault, InputError, SchemeError
+from .errors import AirlaneError, ClusterError, Fault, InputError, SchemeError
 from .laboratory import run
 from .result import Result
 from .scenario import Scenario, keys, scenarios
@@ -36,6 +36,7 @@ __all__ = [
     "Ack",
     "AirlaneError",
     "ClaimResult",
+    "ClusterError",
     "Content",
     "Controller",
     "Fault",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from . import __version__
 from ._toml import Words
-from .errors import Fault, InputError
+from .errors import ClusterError, Fault, InputError
 from .sweeps import SweepResult, sweep
 from .verdicts import ClaimResult, reproduce
 
@@ -21,6 +21,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"airlane: {error}", file=sys.stderr)
         return 2
+    except ClusterError as error:
+        print(f"airlane: {error}", file=sys.stderr)
+        return 1
     except Fault as error:
         print(f"airlane: {error}", file=sys.stderr)
         return 70

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import _airlane
-from .errors import AirlaneError
+from .errors import AirlaneError, ClusterError
 from .progress import Report
 from .scenario import Scenario
 
@@ -122,11 +122,13 @@ def run(
     progress: Report | None,
 ) -> None:
     """Run the pending worlds of a command on a cluster, and add their results to its journal."""
-    import ray
-
     pending = deque(folder.pending())
     if not pending:
         return
+    try:
+        import ray
+    except ImportError:
+        raise ClusterError("Ray is not installed: pip install 'airlane[ray]'") from None
     started = _connect(ray, on)
     try:
         slots = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -146,7 +148,14 @@ def _connect(ray: Any, on: str) -> bool:
     if ray.is_initialized():
         return False
     address = None if on == "local" else on
-    ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=None)
+    options = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": None}
+    try:
+        ray.init(address=address, **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ClusterError(
+            f"no Ray at {on}: {str(error).strip().rstrip('.')}. A cluster that asks for a token is given it by "
+            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN in the environment"
+        ) from error
     return True
 
 

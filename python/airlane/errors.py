@@ -49,6 +49,10 @@ class InputError(AirlaneError, ValueError):
         return cls(message=f"{place}{found}; {expected}", key=key, found=found, expected=expected)
 
 
+class ClusterError(AirlaneError, ConnectionError):
+    """A cluster cannot be used."""
+
+
 class Fault(AirlaneError, RuntimeError):
     """A fault of Airlane, or of a scheme in Python.
 

@@ -67,6 +67,17 @@ def test_the_module_is_a_command(tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "x: unknown key" in wrong.stderr
 
 
+def test_a_cluster_that_is_not_there_is_no_fault(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    words = [sys.executable, "-m", "airlane", "sweep", "bulk", "--grid", "link.rate_bps=4e6"]
+    words += ["--ray", "auto", "--out", str(tmp_path / "out"), "--quiet"]
+    # Ray looks here for what runs on this machine.
+    env = {**os.environ, "RAY_TMPDIR": str(tmp_path)}
+    done = subprocess.run(words, env=env, capture_output=True, text=True)
+    assert done.returncode == 1 and "no Ray at auto" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_cluster_gives_the_same_bits(
     cluster: Any, short: airlane.Scenario, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import argparse
 import heapq
 import json
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -33,12 +34,13 @@ class Counts:
         pass
 
 
-def task_costs(ray, tasks):
-    """Seconds of the scheduler per task, by the number of tasks under way: tasks that do nothing."""
+def task_costs(ray, tasks, size):
+    """Seconds of the scheduler per task, by the number of tasks under way: tasks that do nothing, with results of
+    ``size`` bytes."""
 
     def nothing(_key, _shared, worlds):
         # As long as a task is to take: each has one world.
-        return cluster.TASK_S, [(worlds[0][0], b" " * 2000)]
+        return cluster.TASK_S, [(worlds[0][0], b" " * size)]
 
     task = ray.remote(num_cpus=1)(nothing)
     shared = ("", ray.put(b""))
@@ -115,11 +117,6 @@ def curve(setting):
     """The figure: speed-up by the number of workers."""
     import ray
 
-    ray.init(num_cpus=os.cpu_count(), log_to_driver=False, logging_level="ERROR", include_dashboard=False)
-    try:
-        costs = task_costs(ray, 300 if setting.quick else 2000)
-    finally:
-        ray.shutdown()
     options = {"system": "octopus", "only": [], "quick": False, "content": None, "command": []}
     with tempfile.TemporaryDirectory() as out:
         folder = _airlane.ReproduceFolder(options, out, True)
@@ -127,7 +124,7 @@ def curve(setting):
         worker, start_s = reading(options)
         tried = 4 if setting.quick else 24
         chosen = [worlds[len(worlds) * place // tried] for place in range(tried)]
-        paces, adds = [], []
+        paces, adds, sizes = [], [], []
         for world in chosen:
             start = time.perf_counter()
             [(number, record)] = worker.run([world])
@@ -135,7 +132,14 @@ def curve(setting):
             start = time.perf_counter()
             folder.add(number, record)
             adds.append(time.perf_counter() - start)
-    add_s = sum(adds) / len(adds)
+            sizes.append(len(record))
+    # A few results have their course over time with them.
+    add_s, size = statistics.median(adds), int(statistics.median(sizes))
+    ray.init(num_cpus=os.cpu_count(), log_to_driver=False, logging_level="ERROR", include_dashboard=False)
+    try:
+        costs = task_costs(ray, 300 if setting.quick else 2000, size)
+    finally:
+        ray.shutdown()
     nearest = lambda number: min(paces, key=lambda pace: abs(pace[0] - number))[1]
     seconds = {number: units * nearest(number) for number, _, units in worlds}
     whole = sum(seconds.values())
@@ -157,7 +161,7 @@ def curve(setting):
         "note": (
             f"simulated: Octopus in full, {len(worlds)} worlds of {whole / 3600:.1f} core-hours; speed-up {words}; "
             f"half of it is lost from {bent} on. Per task {', '.join(ms)} ms with {DEPTHS} under way, "
-            f"{1000 * add_s:.1f} ms per result, {start_s:.1f} s for a worker to begin"
+            f"{1000 * add_s:.1f} ms per result of {size} bytes, {start_s:.1f} s for a worker to begin"
         ),
     }
 
