@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::errors;
 use crate::pending::{self, World};
 use crate::table::{Columns, Table};
-use crate::worker::Work;
+use crate::worker::{Clock, Work, clock};
 
 /// The claims of all systems: a table with the columns system, id, source, statement, unit, rule, pairs and seeds.
 #[pyfunction]
@@ -64,6 +64,8 @@ pub(crate) struct ReproduceFolder {
     reproduction: Option<Reproduction<'static>>,
     options: ReproduceOptions,
     out: PathBuf,
+    /// The clock by which the journal is synced.
+    clock: Clock,
 }
 
 impl ReproduceFolder {
@@ -83,7 +85,7 @@ impl ReproduceFolder {
             let request = options.request(common, fresh);
             Reproduction::open(options.worlds(&request)?, &request)
         })?;
-        Ok(Self { reproduction: Some(reproduction), options, out })
+        Ok(Self { reproduction: Some(reproduction), options, out, clock: clock() })
     }
 
     /// Number, label and virtual milliseconds of the worlds that have to be run.
@@ -111,7 +113,9 @@ impl ReproduceFolder {
     fn add(&mut self, py: Python<'_>, number: usize, record: &[u8]) -> PyResult<()> {
         let refused = |e: serde_json::Error| PyValueError::new_err(format!("no record: {e}"));
         let record = serde_json::from_slice(record).map_err(refused)?;
-        let added = self.open()?.add(number, record, &Common::default());
+        let elapsed = (self.clock)();
+        let common = Common { elapsed: &|| elapsed, ..Common::default() };
+        let added = self.open()?.add(number, record, &common);
         added.map_err(|e| errors::of_lab(py, e))
     }
 

@@ -15,7 +15,7 @@ use crate::errors;
 use crate::pending::{self, World};
 use crate::run::Trace;
 use crate::scenario::Source;
-use crate::worker::Work;
+use crate::worker::{Clock, Work, clock};
 
 /// Options of a sweep that its results depend on.
 #[derive(FromPyObject)]
@@ -70,6 +70,8 @@ pub(crate) struct SweepFolder {
     sweep: Option<Sweep>,
     options: Options,
     out: PathBuf,
+    /// The clock by which the journal is synced.
+    clock: Clock,
 }
 
 impl SweepFolder {
@@ -95,7 +97,7 @@ impl SweepFolder {
             let common = Common { out: out.clone(), ..options.common(common) };
             Sweep::open(SweepWorlds::new(grid, &common)?, &common, fresh)
         })?;
-        Ok(Self { sweep: Some(sweep), options, out })
+        Ok(Self { sweep: Some(sweep), options, out, clock: clock() })
     }
 
     /// Number, label and virtual milliseconds of the worlds that have to be run.
@@ -125,7 +127,9 @@ impl SweepFolder {
     fn add(&mut self, py: Python<'_>, number: usize, result: &[u8]) -> PyResult<()> {
         let refused = |e: serde_json::Error| PyValueError::new_err(format!("no result: {e}"));
         let result = serde_json::from_slice(result).map_err(refused)?;
-        let added = self.open()?.add(number, result, &Common::default());
+        let elapsed = (self.clock)();
+        let common = Common { elapsed: &|| elapsed, ..Common::default() };
+        let added = self.open()?.add(number, result, &common);
         added.map_err(|e| errors::of_lab(py, e))
     }
 

@@ -49,11 +49,14 @@ pub(crate) struct Work<'py> {
     pub(crate) progress: Option<Bound<'py, PyAny>>,
 }
 
+/// Time since some start.
+pub(crate) type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
+
 /// The clock of `elapsed`, which results do not have in them.
 #[expect(clippy::disallowed_methods, reason = "the journal of a sweep is synced by the clock")]
-fn clock() -> impl Fn() -> Duration + Sync {
+pub(crate) fn clock() -> Clock {
     let start = Instant::now();
-    move || start.elapsed()
+    Box::new(move || start.elapsed())
 }
 
 impl Work<'_> {
@@ -87,7 +90,7 @@ impl Work<'_> {
         let common = Common {
             jobs,
             circumstances,
-            elapsed: &elapsed,
+            elapsed: &*elapsed,
             progress: &counters,
             stop: stop.clone(),
             captures: Captures::default(),

@@ -111,6 +111,7 @@ impl Queue {
             Discipline::Abc { threshold } => {
                 QueueSpec::Abc(limit, AbcConfig { threshold, ..AbcConfig::default() })
             }
+            Discipline::DiscardTimer { timer } => QueueSpec::DiscardTimer(limit, timer),
             Discipline::Custom(queue) => QueueSpec::Custom(limit, queue),
             Discipline::Octopus { slack, headless, pdu_set_id, pdu_set_slack } => {
                 let config = OctopusConfig { slack, headless, pdu_set_id, pdu_set_slack };

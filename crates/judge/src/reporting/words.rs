@@ -169,6 +169,9 @@ pub(super) fn queue(queue: &Queue) -> String {
         }
         Discipline::Abc { threshold } => format!("ABC at {}, holds {limit}", ms(threshold)),
         Discipline::PriorityDrop => format!("priority dropping, holds {limit}"),
+        Discipline::DiscardTimer { timer } => {
+            format!("discard timer of {}, holds {limit}", ms(timer))
+        }
         Discipline::Octopus { slack, headless, pdu_set_id, .. } => {
             let slack = if slack { ", with slack" } else { "" };
             let headless = if headless { ", drops what lacks its head" } else { "" };

@@ -3,6 +3,7 @@
 mod abc;
 mod codel;
 mod custom;
+mod discard_timer;
 mod droptail;
 mod fq_codel;
 mod octopus;
@@ -17,6 +18,7 @@ use airlane_base::{Rate, Seed};
 pub use abc::{Abc, AbcConfig};
 pub use codel::{Codel, CodelConfig};
 pub use custom::{CustomQueue, QueueKind};
+pub use discard_timer::DiscardTimer;
 pub use droptail::DropTail;
 pub use fq_codel::FqCodel;
 pub use octopus::{Octopus, OctopusConfig};
@@ -109,6 +111,8 @@ pub enum QueueSpec {
     PriorityDrop(Limit),
     /// ABC, with what its buffer holds at most.
     Abc(Limit, AbcConfig),
+    /// A discard timer, with what its buffer holds at most.
+    DiscardTimer(Limit, Duration),
     /// One that another crate brings, with what its buffer holds at most.
     Custom(Limit, CustomQueue),
 }
@@ -132,6 +136,9 @@ impl QueueSpec {
                 Box::new(PriorityDrop::new(limit.resolve(rate, rtt), seed))
             }
             Self::Abc(limit, config) => Box::new(Abc::new(config, limit.resolve(rate, rtt))),
+            Self::DiscardTimer(limit, timer) => {
+                Box::new(DiscardTimer::new(timer, limit.resolve(rate, rtt)))
+            }
             Self::Custom(limit, CustomQueue(kind)) => kind.build(limit.resolve(rate, rtt), seed),
         }
     }

@@ -49,6 +49,8 @@ pub fn queue() -> impl Strategy<Value = QueueSpec> {
         }),
         limit().prop_map(QueueSpec::PriorityDrop),
         limit().prop_map(|limit| QueueSpec::Abc(limit, AbcConfig::default())),
+        (limit(), 1_u64..50)
+            .prop_map(|(limit, ms)| QueueSpec::DiscardTimer(limit, Duration::from_millis(ms))),
     ]
 }
 
@@ -222,6 +224,7 @@ fn queue_names_are_those_of_tables() {
         (QueueSpec::FqCodel(Limit::Unlimited, CodelConfig::default()), "fq-codel"),
         (QueueSpec::PriorityDrop(Limit::Unlimited), "priority-drop"),
         (QueueSpec::Abc(Limit::Unlimited, AbcConfig::default()), "abc"),
+        (QueueSpec::DiscardTimer(Limit::Unlimited, rtt), "discard-timer"),
     ] {
         assert_eq!(spec.build(Rate::from_mbps(1.0), rtt, Seed(0)).name(), name);
     }

@@ -13,6 +13,7 @@ mod air_scenes;
 mod codel;
 mod common;
 mod conservation;
+mod discard_timer;
 mod half_duplex;
 mod half_duplex_access;
 mod impairments;

@@ -44,6 +44,7 @@ enum QueueWord {
     FqCodel,
     PriorityDrop,
     Abc,
+    DiscardTimer,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -56,7 +57,7 @@ enum LossKind {
 words! {
     QueueWord: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus,
         "codel" => Self::Codel, "fq-codel" => Self::FqCodel, "priority-drop" => Self::PriorityDrop,
-        "abc" => Self::Abc;
+        "abc" => Self::Abc, "discard-timer" => Self::DiscardTimer;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
     Medium: "lte" => Self::Lte, "5g" => Self::FiveG, "wifi" => Self::Wifi,
@@ -299,7 +300,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "\"droptail\"",
         "The discipline; PIE is that of RFC 8033, CoDel of RFC 8289, FQ-CoDel of RFC 8290, Octopus and \
          priority dropping those of docs/design/octopus.md; ABC marks packets for senders under \
-         it.",
+         it; a discard timer is that of a base station's PDCP layer (3GPP TS 38.323).",
     );
     let kind = kind.unwrap_or(Ok(QueueWord::DropTail));
     let bdp = r.number_or_none(
@@ -358,6 +359,12 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "0",
         "Time that a PDU Set waits before Octopus drops it for a newer one.",
     );
+    let discard_timer = r.time_or_none(
+        "discard_timer_s",
+        range(0.01, 1.5, "0.1"),
+        "0.1",
+        "Time that a packet waits before a discard timer drops it.",
+    );
     let name = kind.map_or_else(|kind| kind.0.name(), Word::word);
     for (key, found, of) in [
         ("target_s", target.is_some(), TIMED),
@@ -366,6 +373,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         ("headless", headless.is_some(), &[QueueWord::Octopus]),
         ("pdu_set_id", pdu_set_id.is_some(), &[QueueWord::Octopus]),
         ("pdu_set_slack_s", pdu_set_slack.is_some(), &[QueueWord::Octopus]),
+        ("discard_timer_s", discard_timer.is_some(), &[QueueWord::DiscardTimer]),
     ] {
         if found && !kind.is_ok_and(|kind| of.contains(&kind)) {
             let kinds: Vec<String> = of.iter().map(|of| format!("\"{}\"", of.word())).collect();
@@ -390,6 +398,9 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
             Ok(QueueWord::Abc) => {
                 Discipline::Abc { threshold: target.unwrap_or(AbcConfig::default().threshold) }
             }
+            Ok(QueueWord::DiscardTimer) => Discipline::DiscardTimer {
+                timer: discard_timer.unwrap_or(Duration::from_millis(100)),
+            },
             Ok(QueueWord::Octopus) => Discipline::Octopus {
                 slack: slack.unwrap_or(false),
                 headless: headless.unwrap_or(false),

@@ -275,6 +275,11 @@ pub enum Discipline {
         /// The delay that may stand.
         threshold: Duration,
     },
+    /// FIFO that drops each packet once it has waited for a time.
+    DiscardTimer {
+        /// The time.
+        timer: Duration,
+    },
     /// Octopus: whole messages are dropped as their application says.
     Octopus {
         /// A message is dropped only once it is whole in the queue and has waited for its slack.
