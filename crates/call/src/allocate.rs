@@ -5,13 +5,10 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-use crate::layer_allocator::{CustomAllocator, ReceiverView, VideoView};
+use crate::layer_allocator::{Budget, CustomAllocator, ReceiverView, StreamId, VideoView};
 use crate::layers::{LayerSelection, LayerTable};
 use crate::split::max_min_by_tier;
-use crate::wire::{ParticipantId, Track};
-
-/// Track of a participant.
-pub type StreamId = (ParticipantId, Track);
+use crate::wire::Track;
 
 /// Rule by which layers are given to the videos of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,15 +39,6 @@ pub struct Offer {
     pub layers: LayerTable,
     /// Place in the order of importance: lower ones come first.
     pub tier: u8,
-}
-
-/// Room of a downlink for video.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget {
-    /// Bitrate that all videos may have together, bit/s.
-    pub rate: f64,
-    /// Bytes that wait to be sent.
-    pub pending_bytes: u64,
 }
 
 /// Layers of each video that a receiver gets.

@@ -4,7 +4,19 @@ use std::fmt;
 
 use airlane_base::Time;
 
-use crate::allocate::{Budget, StreamId};
+use crate::wire::{ParticipantId, Track};
+
+/// Track of a participant.
+pub type StreamId = (ParticipantId, Track);
+
+/// Room of a downlink for video.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Bitrate that all videos may have together, bit/s.
+    pub rate: f64,
+    /// Bytes that wait to be sent.
+    pub pending_bytes: u64,
+}
 
 /// Rule by which layers are given to the videos of a receiver.
 pub trait LayerAllocator: fmt::Debug + Send + Sync {

@@ -27,12 +27,14 @@ mod split;
 mod uplink_room;
 pub mod wire;
 
-pub use allocate::{Allocation, Allocator, AllocatorKind, Budget, Offer, StreamId};
+pub use allocate::{Allocation, Allocator, AllocatorKind, Offer};
 pub use coordination::{Coordination, CoordinationConfig, DEFAULT_OPTIMISER_TIMEOUT};
 pub use encoder::{EncodedFrame, Encoder, EncoderConfig};
 pub use error::CallError;
 pub use last_n::{LastN, LastNConfig};
-pub use layer_allocator::{CustomAllocator, LayerAllocator, ReceiverView, VideoView};
+pub use layer_allocator::{
+    Budget, CustomAllocator, LayerAllocator, ReceiverView, StreamId, VideoView,
+};
 pub use layered_queue::{LayeredFrame, LayeredQueue};
 pub use layers::{InvalidLayers, LayerSelection, LayerTable, MAX_SPATIAL_LAYERS};
 pub use media_transport::{

@@ -6,7 +6,8 @@ use airlane_base::Time;
 
 use super::Thinning;
 use super::probe::{Demand, Prober};
-use crate::allocate::{Allocator, Budget, Offer, StreamId};
+use crate::allocate::{Allocator, Offer};
+use crate::layer_allocator::{Budget, StreamId};
 use crate::layers::{LayerSelection, LayerTable};
 use crate::queue::Frame;
 use crate::split::max_min_by_tier;
@@ -84,7 +85,7 @@ pub(super) struct Division {
 }
 
 impl Downlink {
-    /// What goes to the receiver of this name.
+    /// Downlink of the receiver of this name.
     pub(super) fn new(thinning: Thinning, receiver: &str, now: Time) -> Self {
         let how = match thinning {
             Thinning::Transcode => How::Shares(BTreeMap::new()),
