@@ -87,15 +87,15 @@ impl Reproduction<'_> {
         stopped: bool,
     ) -> Result<Outcome, LabError> {
         let common = &request.common;
-        let Self { worlds, folder, journal, runs: worlds_done, reused, damaged, refused } = self;
-        let (ClaimWorlds { claims, experiments }, worlds) = (worlds, worlds_done);
+        let Self { worlds, folder, journal, runs, reused, damaged, refused } = self;
+        let ClaimWorlds { claims, experiments } = worlds;
         journal.sync()?;
 
         let mut summary = Summary::new(request.system.clone(), Vec::new());
         let mut findings = Vec::new();
         for experiment in &experiments.list {
-            add_runs(&mut summary, experiment, &worlds);
-            findings.push((experiment, experiment.figures(&worlds)));
+            add_runs(&mut summary, experiment, &runs);
+            findings.push((experiment, experiment.figures(&runs)));
         }
         for (set, claim) in &claims {
             let of_claim: Vec<_> =
@@ -111,8 +111,7 @@ impl Reproduction<'_> {
                     add_statistics_rows(&mut summary, experiment, experiment.name(), &own);
                 }
             }
-            let mut entry =
-                judge_claim(claim, &of_claim, &samples, Seed(set.seed), &worlds, common);
+            let mut entry = judge_claim(claim, &of_claim, &samples, Seed(set.seed), &runs, common);
             let is_judged = entry.checks.iter().any(|check| check.ci95.is_some());
             if request.quick && !stopped && entry.verdict == Verdict::Fails && !is_judged {
                 // The few draws of a quick run may have nothing to measure, as mixes without a gap.
@@ -121,27 +120,27 @@ impl Reproduction<'_> {
             summary.claims.push(entry);
         }
         summary.count_verdicts();
-        summary.virtual_s = worlds.iter().flatten().map(|world| world.result.virtual_s).sum();
+        summary.virtual_s = runs.iter().flatten().map(|run| run.result.virtual_s).sum();
 
-        let planned = worlds.len();
-        let finished = worlds.iter().flatten().count();
+        let planned = runs.len();
+        let finished = runs.iter().flatten().count();
         let verdict = terminal::verdict(&summary, stopped.then_some((finished, planned)));
-        let report = page::report(&summary, &findings, &worlds, &verdict, request);
+        let report = page::report(&summary, &findings, &runs, &verdict, request);
         let course = RunCounts { planned, finished, reused, stopped };
         write(&folder, common, &summary, report, course)?;
         if let Some(record) = &request.record {
             let is_finished = |id: &str| {
                 let mut own = experiments.list.iter().filter(|e| e.claim.id == id);
-                own.all(|e| e.finished(&worlds) == e.runs.len())
+                own.all(|e| e.finished(&runs) == e.runs.len())
             };
             record.write(&summary, &data(&experiments, common), &is_finished)?;
         }
         let mut line = vec![verdict];
         line.extend(JournalKind::Reproduce.remarks(course, damaged));
         if refused > 0 {
-            let runs = words::plural(refused, "run");
+            let told = words::plural(refused, "run");
             line.push(format!(
-                "{runs} of --adopt not taken over: a run that was repeated came out different."
+                "{told} of --adopt not taken over: a run that was repeated came out different."
             ));
         }
         line.push(format!("Report: {}", folder.path("report.html").display()));
