@@ -75,7 +75,10 @@ fn its_controller_and_its_queue_take_part() {
     let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
     assert!(page.contains("newest-first, holds"), "the queue is named");
     let wrong = registry().scenarios().keys_as_markdown();
-    assert!(wrong.contains("\"ledbat\", \"fixed\"") && wrong.contains("\"abc\", \"newest-first\""));
+    assert!(
+        wrong.contains("\"ledbat\", \"fixed\"")
+            && wrong.contains("\"discard-timer\", \"newest-first\"")
+    );
 }
 
 #[test]
