@@ -274,7 +274,8 @@ test("a session goes on over another connection when the first is lost", { skip:
     assert.ok(since > 0 && since < 6, `${fetched}`);
     assert.deepEqual([...new Set(fetched.slice(since))], [shown]);
     assert.equal(reported.at(-1), shown);
-    assert.deepEqual(faults, []);
+    // What was on its way when the connection was lost may have failed: it was asked for again.
+    assert.deepEqual(faults.filter((f) => !f.startsWith("Failed to load resource: net::ERR_")), []);
     await context.close();
   } finally {
     await own.close();
