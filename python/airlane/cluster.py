@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import _airlane
-from .errors import AirlaneError, ClusterError
+from .errors import AirlaneError, ClusterError, InputError
 from .progress import Report
 from .scenario import Scenario
 
@@ -151,7 +151,10 @@ def _connect(ray: Any, on: str) -> bool:
     options = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": None}
     try:
         ray.init(address=address, **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except ValueError as error:
+        expected = "expected local, auto, HOST:PORT or ray://HOST:PORT"
+        raise InputError.of(f'"{on}" ({error})', expected, "on") from error
+    except (ConnectionError, RuntimeError) as error:
         raise ClusterError(
             f"no Ray at {on}: {str(error).strip().rstrip('.')}. A cluster that asks for a token is given it by "
             "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN in the environment"

@@ -67,15 +67,23 @@ def test_the_module_is_a_command(tmp_path: Path) -> None:
     assert wrong.returncode == 2 and "x: unknown key" in wrong.stderr
 
 
-def test_a_cluster_that_is_not_there_is_no_fault(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
+def test_a_cluster_that_is_not_there_is_no_fault(
+    short: airlane.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = pytest.importorskip("ray")
     words = [sys.executable, "-m", "airlane", "sweep", "bulk", "--grid", "link.rate_bps=4e6"]
-    words += ["--ray", "auto", "--out", str(tmp_path / "out"), "--quiet"]
-    # Ray looks here for what runs on this machine.
-    env = {**os.environ, "RAY_TMPDIR": str(tmp_path)}
-    done = subprocess.run(words, env=env, capture_output=True, text=True)
-    assert done.returncode == 1 and "no Ray at auto" in done.stderr, done.stderr
+    words += ["--ray", "nowhere", "--out", str(tmp_path / "out"), "--quiet"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 2 and "expected local, auto" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
+
+    def refuse(**_: Any) -> None:
+        raise ConnectionError("no answer")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(airlane.ClusterError, match="no Ray at auto: no answer"):
+        airlane.sweep(short, grid=GRID, on="auto", out=tmp_path / "there", progress=False)
 
 
 def test_a_cluster_gives_the_same_bits(
