@@ -40,7 +40,7 @@ class Worker(Protocol):
     def run(self, worlds: list[World]) -> list[tuple[int, bytes]]: ...
 
 
-class Order(Protocol):
+class WorkerSpec(Protocol):
     """What a worker needs to run the worlds of a command."""
 
     @property
@@ -50,7 +50,7 @@ class Order(Protocol):
 
 
 @dataclass(frozen=True)
-class SweepOrder:
+class SweepSpec:
     """A sweep, whose options name files by their place."""
 
     scenario: Scenario
@@ -58,8 +58,8 @@ class SweepOrder:
     files: Files
 
     @classmethod
-    def of(cls, scenario: Scenario, options: _airlane.SweepOptions) -> SweepOrder:
-        """Return the order of a sweep; a scenario of a file goes as its text."""
+    def of(cls, scenario: Scenario, options: _airlane.SweepOptions) -> SweepSpec:
+        """Return the spec of a sweep; a scenario of a file goes as its text."""
         files: Files = {}
         traces = [
             (access, _pack(files, path, f"trace-{number}"), column)
@@ -77,15 +77,15 @@ class SweepOrder:
 
 
 @dataclass(frozen=True)
-class ReproduceOrder:
+class ReproduceSpec:
     """A measurement of claims, whose options name content by its place."""
 
     options: _airlane.ReproduceOptions
     files: Files
 
     @classmethod
-    def of(cls, options: _airlane.ReproduceOptions) -> ReproduceOrder:
-        """Return the order of a measurement."""
+    def of(cls, options: _airlane.ReproduceOptions) -> ReproduceSpec:
+        """Return the spec of a measurement."""
         files: Files = {}
         content = _pack_content(files, options["content"])
         return cls({**options, "content": content}, files)
@@ -116,7 +116,7 @@ def _unpacked(root: Path, place: str | None) -> str | None:
 
 def run(
     folder: Folder,
-    order: Order,
+    spec: WorkerSpec,
     on: str,
     jobs: int | None,
     progress: Report | None,
@@ -133,7 +133,7 @@ def run(
     try:
         slots = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
         # Each node has it once.
-        shared = ray.put(order)
+        shared = ray.put(spec)
         key = os.urandom(8).hex()
         # A task that Ray starts again after its worker was lost gives the same bits.
         task = ray.remote(num_cpus=1, max_retries=MAX_RETRIES, retry_exceptions=False)(_work)
@@ -228,17 +228,17 @@ def _work(key: str, shared: Any, worlds: list[World]) -> tuple[float, list[tuple
     return cluster.work_on(key, shared, worlds)
 
 
-def work_on(key: str, order: Order, worlds: list[World]) -> tuple[float, list[tuple[int, bytes]]]:
+def work_on(key: str, spec: WorkerSpec, worlds: list[World]) -> tuple[float, list[tuple[int, bytes]]]:
     """Run some worlds of a command; the seconds that they took, and their results."""
     if key not in _known:
         scratch = tempfile.TemporaryDirectory(prefix="airlane-")
         root = Path(scratch.name)
-        for place, data in order.files.items():
+        for place, data in spec.files.items():
             path = root / place
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         _known.clear()
-        _known[key] = (order.worker(root), scratch)
+        _known[key] = (spec.worker(root), scratch)
     start = time.perf_counter()
     results = _known[key][0].run(worlds)
     return time.perf_counter() - start, results

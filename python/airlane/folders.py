@@ -16,9 +16,9 @@ class Folder(cluster.Folder, Protocol):
     def finish(self, stopped: bool) -> tuple[str, str, int]: ...
 
 
-def finished(
+def complete(
     folder: Folder,
-    order: Callable[[], cluster.Order],
+    spec: Callable[[], cluster.WorkerSpec],
     on: str | None,
     jobs: int | None,
     progress: Progress,
@@ -33,7 +33,7 @@ def finished(
             if on is None:
                 folder.run(jobs, report)
             else:
-                cluster.run(folder, order(), on, jobs, report)
+                cluster.run(folder, spec(), on, jobs, report)
         stopped = False
     finally:
         outcome = folder.finish(stopped)

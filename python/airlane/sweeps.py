@@ -134,7 +134,7 @@ def sweep(
     # A class of the same name may have changed since the journal was written.
     fresh = fresh or whole.has_classes
     found = _airlane.SweepFolder(whole._source(), options, os.fspath(where), fresh)
-    table, line, failed = folders.finished(
-        found, lambda: cluster.SweepOrder.of(whole, options), on, jobs, progress
+    table, line, failed = folders.complete(
+        found, lambda: cluster.SweepSpec.of(whole, options), on, jobs, progress
     )
     return SweepResult(where, table, line, failed, scratch)

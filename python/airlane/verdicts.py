@@ -151,7 +151,7 @@ def reproduce(
         "command": command,
     }
     found = _airlane.ReproduceFolder(options, os.fspath(folder), fresh)
-    table, line, failed = folders.finished(
-        found, lambda: cluster.ReproduceOrder.of(options), on, jobs, progress
+    table, line, failed = folders.complete(
+        found, lambda: cluster.ReproduceSpec.of(options), on, jobs, progress
     )
     return ClaimResult(folder, table, line, failed, scratch)

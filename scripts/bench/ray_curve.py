@@ -57,12 +57,12 @@ def task_costs(ray, tasks, size):
 
 
 def between(depth, costs):
-    """Seconds per task at a depth, between those that were measured and along the last two beyond."""
+    """Seconds per task at a depth, between those that were measured; beyond the last one its rise goes on, and no fall."""
     points = list(zip(DEPTHS, costs))
     for (low, a), (high, b) in zip(points, points[1:]):
-        if depth <= high or (high, b) == points[-1]:
-            return max(a + (b - a) * (depth - low) / (high - low), 0.0)
-    return costs[-1]
+        if depth <= high:
+            return a + (b - a) * (max(depth, low) - low) / (high - low)
+    return b + max(b - a, 0.0) * (depth - high) / (high - low)
 
 
 class Simulated:

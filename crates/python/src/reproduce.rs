@@ -15,7 +15,7 @@ use crate::pending::{self, World};
 use crate::table::{Columns, Table};
 use crate::worker::{Clock, Work, clock};
 
-/// The claims of all systems: a table with the columns system, id, source, statement, unit, rule, pairs and seeds.
+/// The claims of all systems: a table with the columns system, id, source, statement, statistic, rule, draws and seeds.
 #[pyfunction]
 pub(crate) fn claims(py: Python<'_>) -> PyResult<Table> {
     let sets = airlane_lab::claim_sets("all").map_err(|e| errors::of_input(py, &e))?;

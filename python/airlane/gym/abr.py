@@ -60,7 +60,6 @@ class AbrEnv(Env):
         self._costs = beta, gamma
         self._last: PlayerView | None = None
         self._quality: float | None = None
-        self._rung = 0
         self.action_space = spaces.Discrete(max_rungs)
         shape = (12 + 2 * max_rungs,)
         self.observation_space = spaces.Box(-1, 1e4, shape, np.float32)

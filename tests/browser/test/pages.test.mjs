@@ -259,6 +259,7 @@ test("a session goes on over another connection when the first is lost", { skip:
     const before = await seen();
     assert.deepEqual([before.begun, before.sessions.length], [1, 1]);
 
+    assert.deepEqual(faults, []);
     await loseConnections(context);
     const held = (await record(page)).chunks.length;
     // What is asked for from now on goes over a new connection.

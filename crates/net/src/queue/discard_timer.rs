@@ -11,7 +11,7 @@ use crate::queue::Capacity;
 
 /// A FIFO that drops each packet once it has waited for a time, whatever it belongs to.
 ///
-/// What is being sent goes on: it is the link's, not the queue's.
+/// A packet in service belongs to the link, and is not dropped.
 #[derive(Debug)]
 pub struct DiscardTimer {
     timer: Duration,
