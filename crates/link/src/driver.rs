@@ -136,8 +136,8 @@ impl<P: Port> Driver<P> {
                 Outlet { clock: &self.clock, engine: &mut self.engine, book: &mut book };
             self.port.flush(&mut outlet);
             due = self.port.look_after(now);
-            if rung && !self.answer(&book) {
-                return Ok(self.snapshot(&book));
+            if rung && !self.answer(&book, now) {
+                return Ok(self.snapshot(&book, now));
             }
         }
     }
@@ -162,13 +162,13 @@ impl<P: Port> Driver<P> {
         Ok((rung, [one, two]))
     }
 
-    /// Answers the commands; false when there will be none any more.
-    fn answer(&self, book: &Book) -> bool {
+    /// Answers the commands with what happened until `at`; false when there will be none any more.
+    fn answer(&self, book: &Book, at: Time) -> bool {
         loop {
             match self.commands.try_recv() {
                 Ok(Command::Totals(reply)) => {
                     // Who asked may have stopped waiting.
-                    let _ = reply.send(self.snapshot(book));
+                    let _ = reply.send(self.snapshot(book, at));
                 }
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
@@ -176,8 +176,9 @@ impl<P: Port> Driver<P> {
         }
     }
 
-    fn snapshot(&self, book: &Book) -> Snapshot {
-        let at = self.clock.now();
+    /// Totals until `at`, the time until which the engine was polled: what was due after it, on a
+    /// machine that let this thread wait, is not in its counts yet.
+    fn snapshot(&self, book: &Book, at: Time) -> Snapshot {
         let totals = Totals {
             at,
             up: self.way(book, Direction::Up, at),

@@ -6,7 +6,8 @@ use airlane_base::{Histogram, Time};
 
 /// Totals of a link from the start of the world until a time.
 ///
-/// Take one at each end of an interval and ask for the [difference](Self::since).
+/// Take one at each end of an interval and ask for the [difference](Self::since). What waits counts as
+/// waiting until the time of the totals: take them when all that happens until then has happened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkStats {
     /// Until when.
@@ -38,8 +39,11 @@ impl LinkStats {
             utilisation: if capacity > 0.0 { carried_bytes as f64 / capacity } else { 0.0 },
             carried_bytes,
             carried_packets: self.carried_packets - earlier.carried_packets,
-            mean_queue_packets: (self.packet_nanos - earlier.packet_nanos) as f64 / nanos,
-            mean_queue_bytes: (self.byte_nanos - earlier.byte_nanos) as f64 / nanos,
+            // What left the queue before the earlier totals' time, but came to be known after they
+            // were taken, is in them and not in these.
+            mean_queue_packets: self.packet_nanos.saturating_sub(earlier.packet_nanos) as f64
+                / nanos,
+            mean_queue_bytes: self.byte_nanos.saturating_sub(earlier.byte_nanos) as f64 / nanos,
             mean_sojourn: Duration::from_nanos(
                 ((self.sojourn_nanos - earlier.sojourn_nanos) / u128::from(sojourns.count().max(1)))
                     as u64,

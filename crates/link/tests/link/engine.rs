@@ -227,3 +227,23 @@ fn memory_is_bounded_and_freed() {
     let tally = engine.tally(Direction::Up);
     assert_eq!((tally.polled.0, tally.dropped[DropReason::Overflow.index()].0), (158, 0));
 }
+
+/// A machine that let the link's thread wait has packets leave later than totals were taken.
+#[test]
+fn totals_that_were_taken_too_early_leave_nothing_waiting() {
+    // Ten times 1000 bytes at 1 Mbit/s: 80 ms.
+    let slow =
+        Way::new(Supply::Constant(Rate::from_mbps(1.0)), QueueSpec::DropTail(Limit::Packets(20)));
+    let mut engine = Engine::new(&LinkSpec::new(slow, crate::common::wide(), Seed(1)));
+    for tag in 0..10 {
+        push(&mut engine, Time::ZERO, Direction::Up, tag, &[0; 972]);
+    }
+    let early = engine.link_stats(Direction::Up, Time::from_millis(100));
+    drain(&mut engine, Time::from_millis(100), &mut Arrivals::new());
+    let later = engine.link_stats(Direction::Up, Time::from_millis(101));
+    let report = later.since(&early);
+    assert_eq!(
+        (report.carried_packets, report.mean_queue_packets, report.mean_queue_bytes),
+        (10, 0.0, 0.0)
+    );
+}
