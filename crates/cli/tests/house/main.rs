@@ -1,9 +1,10 @@
 //! The house rules that can be counted: which crate may use which, and which workload; which words
-//! names and help do not have; whether links in pages lead somewhere.
+//! names and help do not have; whether links in pages lead somewhere; which libraries have unit tests.
 
 mod comments;
 mod modules;
 mod pages;
+mod unit_tests;
 mod words;
 
 use std::collections::BTreeMap;
