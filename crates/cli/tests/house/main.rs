@@ -1,10 +1,10 @@
 //! The house rules that can be counted: which crate may use which, and which workload; which words
-//! names and help do not have; whether links in pages lead somewhere; which libraries have unit tests.
+//! names and help do not have; whether links in pages lead somewhere; whether manifests say what is so.
 
 mod comments;
+mod manifests;
 mod modules;
 mod pages;
-mod unit_tests;
 mod words;
 
 use std::collections::BTreeMap;
@@ -232,7 +232,7 @@ fn rust_texts(folder: &Path) -> Vec<(PathBuf, String)> {
 
 /// A source without comments and without the tests at its end.
 fn code(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -1,5 +1,5 @@
 //! Calls over emulated links, in the numbers that `docs/design/salsify.md` tells:
-//! `cargo run --release -p airlane-salsify --example calls -- table` prints four calls of each estimator
+//! `cargo run --release -p airlane-salsify --example salsify_calls -- table` prints four calls of each estimator
 //! second by second, `-- round-trips` what Sprout has of links by rate and round trip, and `-- grid`
 //! what comes of each estimator over each of ten links.
 

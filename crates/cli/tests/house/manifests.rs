@@ -1,6 +1,8 @@
-//! Which packages have their libraries compiled once more, for unit tests.
+//! What manifests say: which libraries are compiled once more, for unit tests, and what is depended on.
 
-use super::{packages, rust_texts, sources};
+use std::path::Path;
+
+use super::{packages, rust_files, rust_texts, sources, words};
 
 /// True if a source has tests of its own.
 fn has_tests(text: &str) -> bool {
@@ -32,6 +34,30 @@ fn libraries_are_compiled_for_tests_where_they_have_some() {
 
 fn is_library(path: &str) -> bool {
     path.ends_with("src/lib.rs")
+}
+
+/// Tests in files of their own.
+fn is_of_tests(file: &Path) -> bool {
+    file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs")
+}
+
+#[test]
+fn what_is_depended_on_is_named_outside_of_tests() {
+    let sources = sources();
+    let mut misses = Vec::new();
+    for (name, package) in packages() {
+        let mut files = rust_files(&sources[&name]);
+        files.retain(|(file, _)| !is_of_tests(file));
+        let dependencies = package["dependencies"].as_array().expect("a list").iter();
+        for dependency in dependencies.filter(|of| of["kind"].is_null()) {
+            let known = dependency["rename"].as_str().or(dependency["name"].as_str());
+            let known = known.expect("a name").replace('-', "_");
+            if !files.iter().any(|(_, code)| words(code).any(|word| word == known)) {
+                misses.push(format!("{name}: {known}"));
+            }
+        }
+    }
+    assert!(misses.is_empty(), "no dependency, or one of tests alone: {}", misses.join(", "));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Calls over emulated links, in the numbers that `docs/design/webrtc.md` tells:
-//! `cargo run --release -p airlane-webrtc --example calls -- table` prints four calls second by second,
+//! `cargo run --release -p airlane-webrtc --example webrtc_calls -- table` prints four calls second by second,
 //! `-- grid` what comes of each pace and target over each of nine links.
 
 #[path = "../tests/webrtc/scene.rs"]
