@@ -1,5 +1,5 @@
 //! The house rules that can be counted: which crate may use which, and which workload; which words
-//! names and help do not have; whether links in pages lead somewhere; whether manifests say what is so.
+//! names and help do not have; whether links in pages lead somewhere; whether dependencies are used.
 
 mod comments;
 mod manifests;

@@ -1,4 +1,4 @@
-//! What manifests say: which libraries are compiled once more, for unit tests, and what is depended on.
+//! Manifests: which libraries have unit tests and examples, and which dependencies are used.
 
 use std::path::Path;
 
@@ -32,17 +32,18 @@ fn libraries_are_compiled_for_tests_where_they_have_some() {
     }
 }
 
+/// True for the root of a library.
 fn is_library(path: &str) -> bool {
     path.ends_with("src/lib.rs")
 }
 
-/// Tests in files of their own.
+/// True if a file of `src` holds tests alone.
 fn is_of_tests(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs")
 }
 
 #[test]
-fn what_is_depended_on_is_named_outside_of_tests() {
+fn dependencies_are_used_outside_tests() {
     let sources = sources();
     let mut misses = Vec::new();
     for (name, package) in packages() {
@@ -57,7 +58,7 @@ fn what_is_depended_on_is_named_outside_of_tests() {
             }
         }
     }
-    assert!(misses.is_empty(), "no dependency, or one of tests alone: {}", misses.join(", "));
+    assert!(misses.is_empty(), "unused, or used by tests alone: {}", misses.join(", "));
 }
 
 #[test]
@@ -65,5 +66,7 @@ fn tests_and_examples_of_sources_are_seen() {
     assert!(has_tests("    #[test]\n    fn one() {}") && !has_tests("/// A test.\nfn one() {}"));
     assert!(has_examples("    /// ```\n    /// one()\n    /// ```\n"));
     assert!(has_examples("#![doc = include_str!(\"../README.md\")]"));
+    assert!(is_of_tests(Path::new("a/tests/model.rs")) && is_of_tests(Path::new("a/tests.rs")));
+    assert!(!is_of_tests(Path::new("a/contests.rs")));
     assert!(!has_examples("const FENCE: &str = \"```\";"));
 }
