@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export CARGO_TERM_COLOR ?= auto
 AIRLANE := target/release/airlane
 
-.PHONY: help setup check-tools build dist wheel container octopus demo test browsers bench against doc deny fmt clean
+.PHONY: help setup check-tools build dist wheel container octopus demo test lint browsers bench against doc deny fmt clean
 
 help: ## What there is to do
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ demo: build ## Four viewers on one link, one stream over two radios: out/demo/re
 
 test: check-tools ## Format, lints, docs, and every test
 	scripts/test
+
+lint: ## Lints alone, which are a part of test
+	scripts/lint
 
 browsers: build ## Four browsers share one link: out/browsers/report.html (STORY="--abr bola --repeat 5")
 	node tests/browser/story.mjs --airlane $(AIRLANE) --out out/browsers $(STORY)

@@ -1,5 +1,6 @@
 //! Whole conferences, in virtual time.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use airlane_base::Rate;
@@ -63,6 +64,16 @@ pub fn scene(server: ServerConfig) -> Outcome {
     call(accesses.map(Client::from).into(), server, LENGTH)
 }
 
+// Outcomes of the scene that several tests look at: a conference takes seconds to compute.
+/// Without coordination.
+pub static VANILLA: LazyLock<Outcome> = LazyLock::new(|| scene(ServerConfig::default()));
+/// With Plum's optimiser.
+pub static PLUM: LazyLock<Outcome> = LazyLock::new(|| scene(plum(0.1)));
+/// The half-duplex channel's downlink held to a fifth.
+pub static HELD_DOWNLINK: LazyLock<Outcome> = LazyLock::new(|| scene(yielding(0.8)));
+/// The half-duplex channel's uplink held to a fifth.
+pub static HELD_UPLINK: LazyLock<Outcome> = LazyLock::new(|| scene(yielding(0.2)));
+
 pub fn mean_mbps(outcome: &Outcome) -> f64 {
     let clients = outcome.shown.len();
     let sum: f64 = (0..clients).map(|i| outcome.received_mbps(i, SETTLED, LENGTH)).sum();
@@ -93,7 +104,7 @@ fn everybody_sees_everybody() {
 
 #[test]
 fn without_coordination_both_directions_take_half_of_the_channel() {
-    let outcome = scene(ServerConfig::default());
+    let outcome = &VANILLA;
     let channel = outcome.channel(0);
     assert!(channel.iter().all(|record| record.state == State::Natural));
     let received = outcome.received_mbps(0, SETTLED, LENGTH);
@@ -104,13 +115,14 @@ fn without_coordination_both_directions_take_half_of_the_channel() {
 
 #[test]
 fn what_one_direction_gives_up_the_other_takes() {
-    for (up, state) in [(0.8, State::ServerConstrained), (0.2, State::ClientConstrained)] {
-        let outcome = scene(yielding(up));
+    let held =
+        [(&HELD_DOWNLINK, State::ServerConstrained), (&HELD_UPLINK, State::ClientConstrained)];
+    for (outcome, state) in held {
         let last = outcome.channel(0).last().copied().expect("records");
         assert_eq!(last.state, state);
         let sent = outcome.sent_mbps(0, SETTLED, LENGTH);
         let received = outcome.received_mbps(0, SETTLED, LENGTH);
-        let held = if up > 0.5 { received } else { sent };
+        let held = if state == State::ServerConstrained { received } else { sent };
         assert!(held < 2.5, "the direction that is held carries {held} Mbit/s");
         // Headers and acknowledgements take some 7 %.
         assert!(sent + received > 0.85 * 12.0, "{sent} and {received} of 12 Mbit/s");
@@ -119,10 +131,16 @@ fn what_one_direction_gives_up_the_other_takes() {
 
 #[test]
 fn the_capacity_is_known_whoever_is_held() {
-    for server in [ServerConfig::default(), yielding(0.8), yielding(0.2), yielding(0.5)] {
-        let state = server.coordination.is_some();
-        let error = capacity_error(&scene(server), 0, 12.0);
-        assert!(error < 0.1, "coordinated: {state}, error {error}");
+    let halves = scene(yielding(0.5));
+    let outcomes: [(&str, &Outcome); 4] = [
+        ("nothing", &VANILLA),
+        ("the downlink", &HELD_DOWNLINK),
+        ("the uplink", &HELD_UPLINK),
+        ("half of both", &halves),
+    ];
+    for (held, outcome) in outcomes {
+        let error = capacity_error(outcome, 0, 12.0);
+        assert!(error < 0.1, "held is {held}: error {error}");
     }
 }
 
@@ -136,14 +154,13 @@ fn the_sum_of_estimates_is_not_the_capacity_of_a_channel_that_is_held() {
 
 #[test]
 fn plum_gives_the_uplink_what_many_wait_for() {
-    let (vanilla, plum) = (scene(ServerConfig::default()), scene(plum(0.1)));
-    let (before, after) = (mean_mbps(&vanilla), mean_mbps(&plum));
+    let (before, after) = (mean_mbps(&VANILLA), mean_mbps(&PLUM));
     assert!(after > 1.03 * before, "{before} Mbit/s became {after}");
-    let last = plum.channel(0).last().copied().expect("records");
+    let last = PLUM.channel(0).last().copied().expect("records");
     assert_eq!(last.state, State::ServerConstrained);
     // The others have no channel of which one direction could give something to the other.
     for client in 1..4 {
-        assert!(plum.channel(client).iter().all(|record| record.state == State::Natural));
+        assert!(PLUM.channel(client).iter().all(|record| record.state == State::Natural));
     }
 }
 
@@ -175,9 +192,9 @@ fn the_last_speakers_are_seen() {
 
 #[test]
 fn the_same_seed_gives_the_same_call() {
-    let (first, second) = (scene(plum(0.1)), scene(plum(0.1)));
-    assert_eq!(first.shown, second.shown);
-    assert_eq!(first.channels, second.channels);
+    let again = scene(plum(0.1));
+    assert_eq!(again.shown, PLUM.shown);
+    assert_eq!(again.channels, PLUM.channels);
 }
 
 /// A late participant sees everybody soon; a participant who leaves, held or not, holds up nobody.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_call::{CoordinationConfig, Deviation, Optimiser, ParticipantConfig, ServerConfig};
+use airlane_call::{CoordinationConfig, Deviation, Optimiser, ServerConfig};
 use airlane_plum::{State, Target};
 
-use crate::conference::{coordinated, plum, yielding};
+use crate::conference::{HELD_UPLINK, PLUM, VANILLA, coordinated, plum, scene, yielding};
 use crate::world::{
     Client, Outcome, Setup, call, call_with_restart, half_duplex, half_duplex_steps, link,
 };
@@ -104,15 +104,9 @@ fn slow(time: Duration) -> ServerConfig {
     ServerConfig { coordination: Some(coordination), ..ServerConfig::default() }
 }
 
-fn scene(server: ServerConfig) -> Outcome {
-    let accesses = [half_duplex(12.0), link(50.0), link(50.0), link(50.0)];
-    call(accesses.map(Client::from).into(), server, LENGTH)
-}
-
 /// A result that comes late is followed; one that does not come leaves everybody Natural; media flows either way.
 #[test]
 fn an_optimiser_that_takes_long_holds_up_no_media() {
-    let vanilla = scene(ServerConfig::default());
     let late = scene(slow(seconds(1)));
     let first = late.channel(0).into_iter().find(|r| r.state == State::ServerConstrained);
     let first = first.expect("a late result is followed").at.since_start();
@@ -122,7 +116,7 @@ fn an_optimiser_that_takes_long_holds_up_no_media() {
     assert!(never.channels.iter().all(|record| record.state == State::Natural));
     for client in 0..4 {
         let (a, b) =
-            (shown(&vanilla, client, SETTLED, LENGTH), shown(&never, client, SETTLED, LENGTH));
+            (shown(&VANILLA, client, SETTLED, LENGTH), shown(&never, client, SETTLED, LENGTH));
         assert!(b as f64 > 0.98 * a as f64, "client {client}: {b} frames, {a} without");
     }
 }
@@ -141,24 +135,23 @@ fn a_channel_that_never_carries_anything_is_no_part_of_the_call() {
 }
 
 /// Rates that the client on the half-duplex channel and, in the mean, the others receive, Mbit/s.
-fn received(setup: Setup, server: ServerConfig) -> (f64, f64) {
-    let clients = vec![
-        Client { setup, ..half_duplex(12.0).into() },
-        link(50.0).into(),
-        link(50.0).into(),
-        link(50.0).into(),
-    ];
-    let outcome = call(clients, server, LENGTH);
+fn received(outcome: &Outcome) -> (f64, f64) {
     assert_eq!(outcome.ended, vec![None; 4]);
     let others = (1..4).map(|i| outcome.received_mbps(i, SETTLED, LENGTH)).sum::<f64>() / 3.0;
     (outcome.received_mbps(0, SETTLED, LENGTH), others)
+}
+
+/// The scene with a participant on the half-duplex channel who lies.
+fn scene_of_liar(setup: Setup, server: ServerConfig) -> Outcome {
+    let liar = Client { setup, ..half_duplex(12.0).into() };
+    let clients = vec![liar, link(50.0).into(), link(50.0).into(), link(50.0).into()];
+    call(clients, server, LENGTH)
 }
 
 /// Participants who report wrong estimates, or ignore what they are held to, get no more than without coordination
 /// or by being honest, whichever is more, and the others lose no more than what coordination brought them.
 #[test]
 fn lies_gain_no_more_than_what_there_is_without_coordination() {
-    let honest = |_: &mut ParticipantConfig| {};
     let lies: [(&str, Setup); 3] = [
         ("ten times its estimate", |c| c.deviation.reported_share = 10.0),
         ("a tenth of its estimate", |c| c.deviation.reported_share = 0.1),
@@ -166,11 +159,12 @@ fn lies_gain_no_more_than_what_there_is_without_coordination() {
             c.deviation = Deviation { follows_notices: false, ..Deviation::default() };
         }),
     ];
-    let vanilla = received(honest, ServerConfig::default());
-    for (name, server) in [("Plum", plum(0.1)), ("0.2 up", yielding(0.2))] {
-        let truth = received(honest, server.clone());
+    let vanilla = received(&VANILLA);
+    let servers = [("Plum", &PLUM, plum(0.1)), ("0.2 up", &HELD_UPLINK, yielding(0.2))];
+    for (name, honest, server) in servers {
+        let truth = received(honest);
         for (lie, setup) in lies {
-            let (own, others) = received(setup, server.clone());
+            let (own, others) = received(&scene_of_liar(setup, server.clone()));
             let bound = 1.1 * truth.0.max(vanilla.0);
             assert!(own <= bound, "{name}, {lie}: {own} Mbit/s, honest {truth:?}, {vanilla:?}");
             let floor = 0.9 * truth.1.min(vanilla.1);

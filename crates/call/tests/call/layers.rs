@@ -1,5 +1,6 @@
 //! Layers: tables, encoders and receivers, and who gets which.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use airlane_base::{Rate, Seed, Time};
@@ -11,6 +12,7 @@ use airlane_call::{
 use proptest::prelude::*;
 
 use crate::conference::{mean_mbps, plum, scene};
+use crate::world::Outcome;
 
 const KINDS: [AllocatorKind; 3] =
     [AllocatorKind::MaxMin, AllocatorKind::LiveKit, AllocatorKind::Mediasoup];
@@ -199,13 +201,19 @@ fn layered(kind: AllocatorKind, server: ServerConfig) -> ServerConfig {
     ServerConfig { thinning: Thinning::Layers(kind), ..server }
 }
 
+/// With layers of max-min, without coordination.
+static MAX_MIN: LazyLock<Outcome> =
+    LazyLock::new(|| scene(layered(AllocatorKind::MaxMin, ServerConfig::default())));
+
 /// With layers everybody sees everybody, within what the channels carry, and it does not stand still.
 #[test]
 fn layers_are_forwarded_in_every_manner() {
-    for kind in KINDS {
-        let outcome = scene(layered(kind, ServerConfig::default()));
+    let others = [AllocatorKind::LiveKit, AllocatorKind::Mediasoup]
+        .map(|kind| (kind, scene(layered(kind, ServerConfig::default()))));
+    let all = others.iter().map(|(kind, outcome)| (*kind, outcome));
+    for (kind, outcome) in all.chain([(AllocatorKind::MaxMin, &*MAX_MIN)]) {
         assert_eq!(outcome.ended, vec![None; 4], "{kind:?}");
-        let mean = mean_mbps(&outcome);
+        let mean = mean_mbps(outcome);
         assert!(mean > 10.0, "{kind:?}: {mean} Mbit/s");
         for client in 0..4 {
             let sources: std::collections::BTreeSet<_> =
@@ -218,10 +226,9 @@ fn layers_are_forwarded_in_every_manner() {
 /// Plum's targets become layers: the uplink that others wait for gets more.
 #[test]
 fn plum_coordinates_layers_too() {
-    let sent = |server| {
-        let length = Duration::from_secs(30);
-        scene(layered(AllocatorKind::MaxMin, server)).sent_mbps(0, length / 3, length)
-    };
-    let (before, after) = (sent(ServerConfig::default()), sent(plum(0.1)));
+    let length = Duration::from_secs(30);
+    let sent = |outcome: &Outcome| outcome.sent_mbps(0, length / 3, length);
+    let coordinated = scene(layered(AllocatorKind::MaxMin, plum(0.1)));
+    let (before, after) = (sent(&MAX_MIN), sent(&coordinated));
     assert!(after > 1.1 * before, "{before} Mbit/s became {after}");
 }
