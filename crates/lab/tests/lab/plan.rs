@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use airlane_base::InputError;
+use airlane_lab::workloads::bulk;
 use airlane_lab::workloads::vod::{Drawn, Watched};
 use airlane_net::Direction;
 use airlane_scenario::{Capacity, Cipher, Scenario};
 use airlane_sim::Common;
 use airlane_sim::RunInfo;
 use airlane_sim::plan::{Case, Plan, Sources, TraceUse, Window};
+
+use crate::runs::run_one;
 
 struct Scratch(PathBuf);
 
@@ -326,6 +329,29 @@ fn traces_of_two_accesses_that_stand_at_the_same_place_are_a_case() {
     let traces = [traces[0].clone(), format!("lte={}", other.0.display())];
     let error = Plan::new(scenario, &common(&traces)).unwrap_err().to_string();
     assert!(error.contains("folders of 2 and of 3 traces"), "{error}");
+}
+
+/// What a generator's traces are scaled by holds for a recording in their place; what a file is scaled by does not.
+#[test]
+fn a_recording_in_the_place_of_generated_traces_is_scaled_as_they_are() {
+    let dir = Scratch::new("scaled");
+    let own = dir.file("own.txt", "0 3\n1 3\n");
+    let given = dir.file("given.txt", "0 4\n1 4\n");
+    let megabytes = |source: &str| {
+        let text = format!(
+            "duration_s = 10\nseeds = [1]\n[link]\n{source}\ntrace_scale = 1.5\nrtt_s = 0.02\n\
+             [[scheme]]\nname = \"a\"\n[[bulk]]\n"
+        );
+        let traces = vec![given.clone().into()];
+        let plan = plan(&text, &dir, |common| common.traces = traces).unwrap();
+        let output = run_one(&plan, plan.runs().next().unwrap());
+        bulk::Output::of(&output).iter().map(|transfer| transfer.bytes).sum::<u64>() as f64 / 1e6
+    };
+    let of_generator = megabytes("generator = \"lte\"");
+    let of_file = megabytes(&format!("trace = \"{}\"", own.display()));
+    // 10 s of 6 and of 4 Mbit/s.
+    assert!((of_generator - 7.5).abs() < 0.5, "{of_generator} MB");
+    assert!((of_file - 5.0).abs() < 0.4, "{of_file} MB");
 }
 
 /// Claims take a window of a recording for each case: none overlaps another.

@@ -120,19 +120,22 @@ pub(super) fn given<'a>(
     Ok(all)
 }
 
-/// Lets the ways down carry the traces that are given for them. Column, scale and offset of the
-/// scenario's own trace say nothing about another; its mean and its fading do.
+/// Lets the ways down carry the traces that are given for them. Column, scale and offset of a file of the scenario
+/// say nothing about another file; mean and fading do, and the scale of a generator: it is for all traces of a kind.
 pub(super) fn replace(scenario: &mut Scenario, given: &Given<'_>) {
     for (number, traces) in given {
         let Some(trace) = traces.first() else { continue };
         let way = scenario.network.accesses[*number].way_mut(Direction::Down);
-        let (mean, fading) = match &way.capacity {
-            Capacity::Trace(source) => (source.mean, source.fading),
-            _ => (None, 0.0),
+        let (scale, mean, fading) = match &way.capacity {
+            Capacity::Trace(source) => {
+                let is_file = matches!(source.from, TraceFrom::File(_));
+                (if is_file { 1.0 } else { source.scale }, source.mean, source.fading)
+            }
+            _ => (1.0, None, 0.0),
         };
         let (from, column) = (TraceFrom::File(trace.path.clone()), trace.column.clone());
         way.capacity =
-            Capacity::Trace(TraceSource { from, column, scale: 1.0, mean, offset: None, fading });
+            Capacity::Trace(TraceSource { from, column, scale, mean, offset: None, fading });
     }
 }
 
