@@ -12,11 +12,11 @@ use airlane_plum::{
     solver_for, targets,
 };
 
-use crate::world::{Client, Outcome, call, half_duplex, half_duplex_steps, link};
+use crate::world::{Client, Outcome, Setup, call, half_duplex, half_duplex_steps, link};
 
-const LENGTH: Duration = Duration::from_secs(30);
+pub const LENGTH: Duration = Duration::from_secs(30);
 /// Everything has settled by then.
-const SETTLED: Duration = Duration::from_secs(10);
+pub const SETTLED: Duration = Duration::from_secs(10);
 
 /// Coordination with Plum's optimiser.
 pub fn plum(rho: f64) -> ServerConfig {
@@ -60,8 +60,14 @@ pub fn yielding(up: f64) -> ServerConfig {
 
 /// A client on a half-duplex channel of 12 Mbit/s, and three with 50 Mbit/s each way.
 pub fn scene(server: ServerConfig) -> Outcome {
-    let accesses = [half_duplex(12.0), link(50.0), link(50.0), link(50.0)];
-    call(accesses.map(Client::from).into(), server, LENGTH)
+    scene_with(|_| {}, server)
+}
+
+/// The scene with other settings of the client on the half-duplex channel.
+pub fn scene_with(setup: Setup, server: ServerConfig) -> Outcome {
+    let first = Client { setup, ..half_duplex(12.0).into() };
+    let clients = vec![first, link(50.0).into(), link(50.0).into(), link(50.0).into()];
+    call(clients, server, LENGTH)
 }
 
 // Outcomes of the scene that several tests look at: a conference takes seconds to compute.

@@ -8,13 +8,12 @@ use airlane_base::{Rate, Time};
 use airlane_call::{CoordinationConfig, Deviation, Optimiser, ServerConfig};
 use airlane_plum::{State, Target};
 
-use crate::conference::{HELD_UPLINK, PLUM, VANILLA, coordinated, plum, scene, yielding};
+use crate::conference::{
+    HELD_UPLINK, LENGTH, PLUM, SETTLED, VANILLA, coordinated, plum, scene, scene_with, yielding,
+};
 use crate::world::{
     Client, Outcome, Setup, call, call_with_restart, half_duplex, half_duplex_steps, link,
 };
-
-const LENGTH: Duration = Duration::from_secs(30);
-const SETTLED: Duration = Duration::from_secs(10);
 
 fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)
@@ -141,13 +140,6 @@ fn received(outcome: &Outcome) -> (f64, f64) {
     (outcome.received_mbps(0, SETTLED, LENGTH), others)
 }
 
-/// The scene with a participant on the half-duplex channel who lies.
-fn scene_of_liar(setup: Setup, server: ServerConfig) -> Outcome {
-    let liar = Client { setup, ..half_duplex(12.0).into() };
-    let clients = vec![liar, link(50.0).into(), link(50.0).into(), link(50.0).into()];
-    call(clients, server, LENGTH)
-}
-
 /// Participants who report wrong estimates, or ignore what they are held to, get no more than without coordination
 /// or by being honest, whichever is more, and the others lose no more than what coordination brought them.
 #[test]
@@ -164,7 +156,7 @@ fn lies_gain_no_more_than_what_there_is_without_coordination() {
     for (name, honest, server) in servers {
         let truth = received(honest);
         for (lie, setup) in lies {
-            let (own, others) = received(&scene_of_liar(setup, server.clone()));
+            let (own, others) = received(&scene_with(setup, server.clone()));
             let bound = 1.1 * truth.0.max(vanilla.0);
             assert!(own <= bound, "{name}, {lie}: {own} Mbit/s, honest {truth:?}, {vanilla:?}");
             let floor = 0.9 * truth.1.min(vanilla.1);

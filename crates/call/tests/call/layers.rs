@@ -11,7 +11,7 @@ use airlane_call::{
 };
 use proptest::prelude::*;
 
-use crate::conference::{mean_mbps, plum, scene};
+use crate::conference::{LENGTH, SETTLED, mean_mbps, plum, scene};
 use crate::world::Outcome;
 
 const KINDS: [AllocatorKind; 3] =
@@ -208,10 +208,11 @@ static MAX_MIN: LazyLock<Outcome> =
 /// With layers everybody sees everybody, within what the channels carry, and it does not stand still.
 #[test]
 fn layers_are_forwarded_in_every_manner() {
-    let others = [AllocatorKind::LiveKit, AllocatorKind::Mediasoup]
-        .map(|kind| (kind, scene(layered(kind, ServerConfig::default()))));
-    let all = others.iter().map(|(kind, outcome)| (*kind, outcome));
-    for (kind, outcome) in all.chain([(AllocatorKind::MaxMin, &*MAX_MIN)]) {
+    for kind in KINDS {
+        let outcome = match kind {
+            AllocatorKind::MaxMin => &*MAX_MIN,
+            _ => &scene(layered(kind, ServerConfig::default())),
+        };
         assert_eq!(outcome.ended, vec![None; 4], "{kind:?}");
         let mean = mean_mbps(outcome);
         assert!(mean > 10.0, "{kind:?}: {mean} Mbit/s");
@@ -226,8 +227,7 @@ fn layers_are_forwarded_in_every_manner() {
 /// Plum's targets become layers: the uplink that others wait for gets more.
 #[test]
 fn plum_coordinates_layers_too() {
-    let length = Duration::from_secs(30);
-    let sent = |outcome: &Outcome| outcome.sent_mbps(0, length / 3, length);
+    let sent = |outcome: &Outcome| outcome.sent_mbps(0, SETTLED, LENGTH);
     let coordinated = scene(layered(AllocatorKind::MaxMin, plum(0.1)));
     let (before, after) = (sent(&MAX_MIN), sent(&coordinated));
     assert!(after > 1.1 * before, "{before} Mbit/s became {after}");

@@ -331,9 +331,9 @@ fn traces_of_two_accesses_that_stand_at_the_same_place_are_a_case() {
     assert!(error.contains("folders of 2 and of 3 traces"), "{error}");
 }
 
-/// What a generator's traces are scaled by holds for a recording in their place; what a file is scaled by does not.
+/// A generator's `trace_scale` applies to a recording that replaces its traces; that of a file does not.
 #[test]
-fn a_recording_in_the_place_of_generated_traces_is_scaled_as_they_are() {
+fn a_recording_that_replaces_generated_traces_has_their_scale() {
     let dir = Scratch::new("scaled");
     let own = dir.file("own.txt", "0 3\n1 3\n");
     let given = dir.file("given.txt", "0 4\n1 4\n");
