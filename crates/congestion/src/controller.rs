@@ -256,6 +256,11 @@ pub trait Controller: Send + Sync + Debug {
     fn takes_samples(&self) -> bool {
         false
     }
+    /// True if it answers each mark by a little (a Scalable congestion control, RFC 9331, section 4.3): its
+    /// packets then carry ECT(1), and it has to be told of each mark.
+    fn is_scalable(&self) -> bool {
+        false
+    }
     /// True if [`on_sent`](Self::on_sent) may change its window or its rate: if not, transports
     /// need not ask for them after every packet.
     fn follows_sending(&self) -> bool {

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use crate::controller::Controller;
 use crate::custom::CustomController;
-use crate::{Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Reno};
+use crate::{
+    Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Prague, Reno,
+};
 
 /// Congestion control algorithm of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +32,13 @@ pub enum Algorithm {
     Cupid,
     /// [`Ledbat`].
     Ledbat,
+    /// [`Prague`].
+    Prague,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Reno,
         Self::Cubic,
         Self::Coupled,
@@ -44,6 +48,7 @@ impl Algorithm {
         Self::Abc,
         Self::Cupid,
         Self::Ledbat,
+        Self::Prague,
     ];
 
     /// The name in scenarios and tables.
@@ -58,6 +63,7 @@ impl Algorithm {
             Self::Abc => "abc",
             Self::Cupid => "cupid",
             Self::Ledbat => "ledbat",
+            Self::Prague => "prague",
         }
     }
 }
@@ -100,6 +106,8 @@ pub enum ControllerConfig {
     },
     /// [`Ledbat`].
     Ledbat,
+    /// [`Prague`].
+    Prague,
     /// One that another crate brings.
     Custom(CustomController),
 }
@@ -120,6 +128,7 @@ impl ControllerConfig {
             Algorithm::Abc => Self::Abc,
             Algorithm::Cupid => Self::Cupid { fallback: Fallback::default(), weight: 1.0 },
             Algorithm::Ledbat => Self::Ledbat,
+            Algorithm::Prague => Self::Prague,
         }
     }
 
@@ -140,6 +149,7 @@ impl ControllerConfig {
             Self::Abc => Algorithm::Abc,
             Self::Cupid { .. } => Algorithm::Cupid,
             Self::Ledbat => Algorithm::Ledbat,
+            Self::Prague => Algorithm::Prague,
             Self::Custom(_) => return None,
         })
     }
@@ -166,6 +176,7 @@ impl ControllerConfig {
             | Self::Explicit { .. }
             | Self::Abc
             | Self::Ledbat
+            | Self::Prague
             | Self::Custom(_) => 1.0,
         }
     }
@@ -185,6 +196,7 @@ impl ControllerConfig {
                 Box::new(Cupid::new((fallback, weight), now, mtu, seed))
             }
             Self::Ledbat => Box::new(Ledbat::new(mtu)),
+            Self::Prague => Box::new(Prague::new(now, mtu)),
             Self::Custom(CustomController(kind)) => kind.build(now, mtu, seed),
         }
     }

@@ -12,6 +12,7 @@
 //! | `fast` | [`fast`] | FAST TCP, with a real-valued weight |
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
 //! | `ledbat` | [`ledbat`](mod@ledbat) | RFC 6817, with round trips |
+//! | `prague` | [`prague`](mod@prague) | draft-briscoe-iccrg-prague-congestion-control-04 (L4S) |
 //! | `explicit` | [`explicit`] | a rate that is set from outside |
 //! | `cupid` | [`cupid`](mod@cupid) | a rate that a WiFi receiver measures, with a fallback |
 
@@ -22,6 +23,7 @@ pub mod coupled;
 pub mod cubic;
 pub mod cupid;
 mod custom;
+mod ecn_feedback;
 pub mod explicit;
 pub mod factory;
 pub mod fast;
@@ -30,6 +32,7 @@ mod group;
 pub mod ledbat;
 pub mod pacer;
 pub mod pacing;
+pub mod prague;
 pub mod rate_sample;
 pub mod reno;
 pub mod send;
@@ -44,12 +47,14 @@ pub use coupled::Coupled;
 pub use cubic::{Cubic, CubicConfig, WeightRule};
 pub use cupid::{Cupid, Fallback};
 pub use custom::{ControllerKind, CustomController};
+pub use ecn_feedback::{EcnCounts, EcnFeedback};
 pub use explicit::Explicit;
 pub use factory::{Algorithm, ControllerConfig};
 pub use fast::Fast;
 pub use group::Group;
 pub use ledbat::Ledbat;
 pub use pacer::Pacer;
+pub use prague::Prague;
 pub use rate_sample::RateSampler;
 pub use reno::Reno;
 pub use send::{Acked, Counts, InFlight, PathId, SendState, Verdict};

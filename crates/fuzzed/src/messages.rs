@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use airlane_base::{Seed, Time};
+use airlane_base::{Ecn, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_messages::wire::{CLEAR_BYTES, TAG_BYTES};
 use airlane_messages::{Config, Event, Ids, Protection, ReceiveLimits, SendOptions, Session};
@@ -100,7 +100,7 @@ impl Run {
                 if from == ELSEWHERE {
                     *came += packet.len();
                 }
-                let _ = session.handle(*now, from, &mut packet);
+                let _ = session.handle(*now, from, Ecn::NotEct, &mut packet);
             }
             _ => session.time_out(*now),
         }
@@ -148,7 +148,8 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         // Two packets; and the peer's answer to them, with three packets of its own.
         step(&mut run, 3 * MS, &[0; 20]);
         for mut packet in step(&mut run, (5 * MS) | 1, &[]) {
-            peer.handle(run.now, HOME, &mut packet).expect("the peer takes what the session sends");
+            peer.handle(run.now, HOME, Ecn::NotEct, &mut packet)
+                .expect("the peer takes what the session sends");
         }
         let marking = Marking { priority: 1 + n % 3, drops: Some(2), ..Marking::default() };
         peer.send(run.now, 1, marking, Bytes::from(vec![n; 400])).expect("the peer has room");

@@ -196,7 +196,7 @@ mod tests {
         let mut rtt = RttEstimate::default();
         rtt.add(Duration::from_millis(20), Duration::ZERO);
         let mut told = Vec::new();
-        let ack = Ack { delay_us: 0, ranges: ranges.to_vec() };
+        let ack = Ack { ranges: ranges.to_vec(), ..Ack::default() };
         flight.acknowledge(&ack, |packet| told.push((packet.pn, None)));
         flight.detect(now, &rtt, |packet, fate| told.push((packet.pn, Some(fate))));
         told

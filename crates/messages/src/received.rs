@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Ecn, Time};
+use airlane_congestion::EcnCounts;
 
 use crate::rtt::MAX_ACK_DELAY;
 use crate::wire::{Ack, MAX_RANGES};
@@ -24,6 +25,8 @@ pub(crate) struct ReceivedPackets {
     unacknowledged: u32,
     /// Time by which the acknowledgement must leave.
     due: Option<Time>,
+    /// Packets that came with ECT(1) or marked.
+    ecn: EcnCounts,
 }
 
 impl ReceivedPackets {
@@ -51,6 +54,15 @@ impl ReceivedPackets {
             let at_once = self.unacknowledged >= ACK_EVERY || pn != expected;
             let due = if at_once { now } else { now + MAX_ACK_DELAY };
             self.due = Some(self.due.map_or(due, |before| before.min(due)));
+        }
+    }
+
+    /// A packet that has come had this code point.
+    pub(crate) fn count(&mut self, ecn: Ecn) {
+        match ecn {
+            Ecn::Ect1 => self.ecn.ect1 += 1,
+            Ecn::Ce => self.ecn.ce += 1,
+            Ecn::NotEct | Ecn::Ect0 => {}
         }
     }
 
@@ -89,6 +101,7 @@ impl ReceivedPackets {
         Some(Ack {
             delay_us: u32::try_from(delay.as_micros()).unwrap_or(u32::MAX),
             ranges: self.ranges.iter().rev().take(MAX_RANGES).copied().collect(),
+            ecn: (self.ecn != EcnCounts::default()).then_some(self.ecn),
         })
     }
 }
@@ -137,11 +150,11 @@ mod tests {
         assert_eq!(received.due(), Some(at(0) + MAX_ACK_DELAY));
         assert_eq!(received.take_ack(at(1)), None);
         received.add(at(2), 1, true);
-        assert_eq!(received.take_ack(at(2)), Some(Ack { delay_us: 0, ranges: vec![(0, 1)] }));
+        assert_eq!(received.take_ack(at(2)), Some(Ack { ranges: vec![(0, 1)], ..Ack::default() }));
         assert_eq!(received.due(), None);
         // A gap.
         received.add(at(3), 3, true);
-        let ack = Ack { delay_us: 500, ranges: vec![(3, 3), (0, 1)] };
+        let ack = Ack { delay_us: 500, ranges: vec![(3, 3), (0, 1)], ecn: None };
         assert_eq!(received.take_ack(Time::from_micros(3500)), Some(ack));
         // What needs no acknowledgement causes none.
         received.add(at(4), 9, false);

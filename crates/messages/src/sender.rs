@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
-use airlane_congestion::{Acked, Controller, ControllerConfig, PathId, Rtt, SendState, Verdict};
+use airlane_base::{Ecn, IP_UDP_HEADER_BYTES, Rate, Seed, Time};
+use airlane_congestion::{
+    Acked, Controller, ControllerConfig, EcnCounts, EcnFeedback, PathId, Rtt, SendState, Verdict,
+};
 use airlane_octopus::{Header, Marking, Queue};
 use bytes::Bytes;
 
@@ -61,6 +63,8 @@ pub(crate) struct Sender {
     /// Rates of the last [`RECENT`], falling: the first is the highest.
     recent: VecDeque<(Time, Rate)>,
     drops: Drops,
+    /// Reports of marks, of a controller that asks for each.
+    ecn: EcnFeedback,
 }
 
 /// Makes the controller of each path.
@@ -108,7 +112,14 @@ impl Sender {
             dropped_packets: 0,
             recent: VecDeque::new(),
             drops: Drops::default(),
+            ecn: EcnFeedback::default(),
         }
+    }
+
+    /// Code point of packets: ECT(1) while the controller asks for each mark and the peer tells of them.
+    pub(crate) fn ecn(&self) -> Ecn {
+        let is_scalable = self.controller().is_some_and(Controller::is_scalable);
+        if is_scalable && !self.ecn.has_failed() { Ecn::Ect1 } else { Ecn::NotEct }
     }
 
     pub(crate) fn send_state(&self) -> &SendState {
@@ -402,6 +413,7 @@ impl Sender {
         self.detect_losses(now);
         if !numbers.is_empty() {
             self.send.on_ack_end(now, self.path);
+            self.read_ecn_counts(now, numbers.len(), ack.ecn);
         }
         if self.flight.newest_acked() > before {
             if self.timeouts > 0 {
@@ -412,6 +424,17 @@ impl Sender {
             self.probes = false;
         }
         Ok(())
+    }
+
+    /// The ECN counts of an acknowledgement that was the first to acknowledge so many packets.
+    fn read_ecn_counts(&mut self, now: Time, newly_acked: usize, counts: Option<EcnCounts>) {
+        if self.ecn() == Ecn::Ect1 {
+            self.ecn.acked(newly_acked as u64);
+            let packets = self.ecn.reported(counts);
+            if packets > 0 {
+                self.send.on_marked(now, self.path, packets);
+            }
+        }
     }
 
     fn detect_losses(&mut self, now: Time) {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
+use airlane_base::{Ecn, IP_UDP_HEADER_BYTES, Rate, Seed, Time};
 use airlane_congestion::{Controller, ControllerConfig, Rtt};
 use airlane_octopus::{Header, Marking, Reason};
 use bytes::Bytes;
@@ -213,7 +213,12 @@ impl Session {
         self.sender.push(now, stream, marking, data, |gone| note(events, counts, gone))
     }
 
-    /// A datagram came from an address: it is opened in place.
+    /// Code point of all datagrams of this end.
+    pub fn ecn(&self) -> Ecn {
+        self.sender.ecn()
+    }
+
+    /// A datagram came from an address, with this code point: it is opened in place.
     ///
     /// # Errors
     /// Why it was refused; nothing else has changed then, unless the session has ended by it.
@@ -221,9 +226,10 @@ impl Session {
         &mut self,
         now: Time,
         from: SocketAddr,
+        ecn: Ecn,
         datagram: &mut [u8],
     ) -> Result<(), Refused> {
-        let handled = self.try_handle(now, from, datagram);
+        let handled = self.try_handle(now, from, ecn, datagram);
         self.counts.refused += u64::from(handled.is_err());
         handled
     }
@@ -232,6 +238,7 @@ impl Session {
         &mut self,
         now: Time,
         from: SocketAddr,
+        ecn: Ecn,
         datagram: &mut [u8],
     ) -> Result<(), Refused> {
         if self.ended {
@@ -259,6 +266,7 @@ impl Session {
         let is_control =
             matches!(frame, Frame::Ack(_) | Frame::PathChallenge(_) | Frame::PathResponse(_));
         self.received.add(now, pn, !is_control);
+        self.received.count(ecn);
         self.heard_at = now;
         self.route.arrived(now, Arrival { from, bytes, is_newest }, &mut self.random);
         match frame {

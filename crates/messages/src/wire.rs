@@ -5,6 +5,7 @@
 //! | Octopus header | session | phase, number | sealed: frame | tag        |
 //! ```
 
+use airlane_congestion::EcnCounts;
 use airlane_octopus::{HEADER_BYTES, Header};
 
 /// Bytes in clear in front of the sealed frame.
@@ -31,6 +32,7 @@ const PING: u8 = 3;
 const PATH_CHALLENGE: u8 = 4;
 const PATH_RESPONSE: u8 = 5;
 const MTU_PROBE: u8 = 6;
+const ACK_ECN: u8 = 7;
 /// Bytes of a packet with a challenge or a response.
 pub(crate) const ROUTE_PACKET_BYTES: usize = CLEAR_BYTES + 9 + TAG_BYTES;
 /// Bytes of a packet with a probe besides its padding.
@@ -111,6 +113,8 @@ pub(crate) struct Ack {
     pub(crate) delay_us: u32,
     /// Ranges of packet numbers, both ends included: the newest first, apart from each other.
     pub(crate) ranges: Vec<(u64, u64)>,
+    /// Packets that came with ECT(1) or marked, from the beginning; `None` if none did.
+    pub(crate) ecn: Option<EcnCounts>,
 }
 
 impl Frame<'_> {
@@ -146,7 +150,8 @@ impl Frame<'_> {
                 let (fragment, bytes) = rest.split_first_chunk()?;
                 Some(Frame::Data { fragment: u16::from_be_bytes(*fragment), bytes })
             }
-            ACK => Ack::decode(rest).map(Frame::Ack),
+            ACK => Ack::decode(rest, false).map(Frame::Ack),
+            ACK_ECN => Ack::decode(rest, true).map(Frame::Ack),
             PING => rest.is_empty().then_some(Frame::Ping),
             PATH_CHALLENGE => Some(Frame::PathChallenge(rest.try_into().ok()?)),
             PATH_RESPONSE => Some(Frame::PathResponse(rest.try_into().ok()?)),
@@ -165,7 +170,7 @@ impl Ack {
     fn encode(&self, out: &mut Vec<u8>) {
         let Some(&(first, newest)) = self.ranges.first() else { return };
         let ranges = &self.ranges[..self.ranges.len().min(MAX_RANGES)];
-        out.push(ACK);
+        out.push(if self.ecn.is_some() { ACK_ECN } else { ACK });
         out.extend_from_slice(&self.delay_us.to_be_bytes());
         out.push(ranges.len() as u8);
         put(out, newest);
@@ -176,9 +181,13 @@ impl Ack {
             put(out, last - first);
             below = first;
         }
+        if let Some(EcnCounts { ect1, ce }) = self.ecn {
+            put(out, ect1);
+            put(out, ce);
+        }
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    fn decode(bytes: &[u8], has_ecn: bool) -> Option<Self> {
         let (delay, rest) = bytes.split_first_chunk()?;
         let (&count, mut rest) = rest.split_first()?;
         if count == 0 || usize::from(count) > MAX_RANGES {
@@ -197,7 +206,11 @@ impl Ack {
             below = last.checked_sub(take(&mut rest)?)?;
             ranges.push((below, last));
         }
-        rest.is_empty().then_some(Self { delay_us: u32::from_be_bytes(*delay), ranges })
+        let ecn = match has_ecn {
+            true => Some(EcnCounts { ect1: take(&mut rest)?, ce: take(&mut rest)? }),
+            false => None,
+        };
+        rest.is_empty().then_some(Self { delay_us: u32::from_be_bytes(*delay), ranges, ecn })
     }
 }
 
@@ -248,7 +261,7 @@ mod tests {
         for bytes in [
             &[][..],
             &[0],
-            &[7, 0, 0],
+            &[8, 0, 0],
             &[PING, 0],
             &[PATH_CHALLENGE, 0, 0, 0, 0, 0, 0, 0],
             &[PATH_RESPONSE, 0, 0, 0, 0, 0, 0, 0, 0, 0],
@@ -262,6 +275,11 @@ mod tests {
             &[ACK, 0, 0, 0, 0, 1, 5, 6],
             &[ACK, 0, 0, 0, 0, 1, 5, 0, 0],
             &[ACK, 0, 0, 0, 0, 1, 0xc0, 0],
+            // Counts that are missing, half there, or not of this frame.
+            &[ACK_ECN, 0, 0, 0, 0, 1, 5, 0],
+            &[ACK_ECN, 0, 0, 0, 0, 1, 5, 0, 7],
+            &[ACK, 0, 0, 0, 0, 1, 5, 0, 7, 9],
+            &[ACK_ECN, 0, 0, 0, 0, 1, 5, 0, 7, 9, 1],
         ] {
             assert_eq!(Frame::decode(bytes), None, "{bytes:?}");
         }
@@ -272,6 +290,7 @@ mod tests {
             delay_us: u32,
             base in 0u64..1 << 60,
             spans in prop::collection::vec((0u64..100_000, 2u64..100_000), 1..=MAX_RANGES),
+            ecn in prop::option::of((0u64..1 << 62, 0u64..1 << 62)),
         ) -> Ack {
             let mut below = base + 1_000_000_000;
             let ranges = spans.into_iter().map(|(length, gap)| {
@@ -279,7 +298,8 @@ mod tests {
                 below = last - length;
                 (below, last)
             });
-            Ack { delay_us, ranges: ranges.collect() }
+            let ecn = ecn.map(|(ect1, ce)| EcnCounts { ect1, ce });
+            Ack { delay_us, ranges: ranges.collect(), ecn }
         }
     }
 

@@ -32,8 +32,8 @@ pub use network::{
 };
 pub use node::{Counters, Dequeued, Dropped, Node, Port, Queue};
 pub use queue::{
-    Abc, AbcConfig, Capacity, Codel, CodelConfig, DiscardTimer, DropTail, FqCodel, Latency, Limit,
-    Octopus, OctopusConfig, Pie, PieConfig, PriorityDrop, QueueSpec,
+    Abc, AbcConfig, Capacity, Codel, CodelConfig, DiscardTimer, DropTail, DualPi2, DualPi2Config,
+    FqCodel, Latency, Limit, Octopus, OctopusConfig, Pie, PieConfig, PriorityDrop, QueueSpec,
 };
 pub use topology::{AccessId, Client, SendJitter, Topology};
 pub use trace::{CapacityModel, Medium, Shape, Trace, TraceOptions, TraceStats};

@@ -108,9 +108,15 @@ impl NonQuicSocket {
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if the socket is full, and those of the socket.
-    pub fn try_send(&self, dst: SocketAddr, src: Option<IpAddr>, payload: &[u8]) -> io::Result<()> {
+    pub fn try_send(
+        &self,
+        dst: SocketAddr,
+        src: Option<IpAddr>,
+        ecn: Ecn,
+        payload: &[u8],
+    ) -> io::Result<()> {
         debug_assert!(is_non_quic(payload));
         let dscp = self.dscp;
-        self.socket.try_send(&Datagram { dst, src, ecn: Ecn::NotEct, dscp, payload, segment: None })
+        self.socket.try_send(&Datagram { dst, src, ecn, dscp, payload, segment: None })
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use airlane_base::{InputError, Rate, Seed};
 use airlane_net::link::{RateProfile, Supply};
-use airlane_net::queue::{AbcConfig, CodelConfig, Limit, OctopusConfig, PieConfig, QueueSpec};
+use airlane_net::queue::{
+    AbcConfig, CodelConfig, DualPi2Config, Limit, OctopusConfig, PieConfig, QueueSpec,
+};
 use airlane_net::trace::Trace;
 use airlane_net::{GilbertElliott, HalfDuplexWay, Impairment, JitterLaw, PeriodicLoss};
 
@@ -112,6 +114,10 @@ impl Queue {
                 QueueSpec::Abc(limit, AbcConfig { threshold, ..AbcConfig::default() })
             }
             Discipline::DiscardTimer { timer } => QueueSpec::DiscardTimer(limit, timer),
+            Discipline::DualPi2 { target, step_threshold } => {
+                let config = DualPi2Config { target, step_threshold, ..DualPi2Config::default() };
+                QueueSpec::DualPi2(limit, config)
+            }
             Discipline::Custom(queue) => QueueSpec::Custom(limit, queue),
             Discipline::Octopus { slack, headless, pdu_set_id, pdu_set_slack } => {
                 let config = OctopusConfig { slack, headless, pdu_set_id, pdu_set_slack };

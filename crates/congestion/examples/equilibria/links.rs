@@ -93,7 +93,7 @@ fn beside_cubic(algorithm: Algorithm, queues_bdp: &[f64], seeds: u64) {
     }
 }
 
-fn link(mbps: f64, rtt_ms: u64, bdp: f64, seconds: f64, seed: u64) -> (Scene, Duration) {
+pub(crate) fn link(mbps: f64, rtt_ms: u64, bdp: f64, seconds: f64, seed: u64) -> (Scene, Duration) {
     let rtt = Duration::from_millis(rtt_ms);
     let service = Duration::from_secs_f64((PACKET_BYTES + 28) as f64 * 8.0 / (mbps * 1e6));
     let packets = rtt.as_secs_f64() / service.as_secs_f64() * bdp;
@@ -108,7 +108,7 @@ fn link(mbps: f64, rtt_ms: u64, bdp: f64, seconds: f64, seed: u64) -> (Scene, Du
     (scene, rtt)
 }
 
-fn flow(algorithm: Algorithm, rtt: Duration, seed: u64) -> Flow {
+pub(crate) fn flow(algorithm: Algorithm, rtt: Duration, seed: u64) -> Flow {
     let config = ControllerConfig::new(algorithm);
     Flow::new(config.build(Time::ZERO, PACKET_BYTES, Seed(seed)), rtt)
 }

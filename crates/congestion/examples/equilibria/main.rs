@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat; all of them
-//! if none is named. Five seeds if not said otherwise.
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat, prague;
+//! all of them if none is named. Five seeds if not said otherwise.
 
 mod coupled;
 mod cupid;
@@ -11,6 +11,7 @@ mod cupid;
 #[allow(dead_code, reason = "the tests use more of it")]
 mod harness;
 mod links;
+mod prague;
 mod tables;
 
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 13] = [
+const TABLES: [(&str, Table); 14] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -32,6 +33,7 @@ const TABLES: [(&str, Table); 13] = [
     ("abc", links::abc),
     ("cupid", cupid::cupid),
     ("ledbat", links::ledbat),
+    ("prague", prague::prague),
 ];
 
 fn main() -> ExitCode {

@@ -9,6 +9,7 @@ mod fast;
 mod harness;
 mod ledbat;
 mod liars;
+mod prague;
 mod properties;
 mod response;
 mod send_state;

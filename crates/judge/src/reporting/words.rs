@@ -168,6 +168,9 @@ pub(super) fn queue(queue: &Queue) -> String {
             format!("{kind} at {}{marks}, holds {limit}", ms(target))
         }
         Discipline::Abc { threshold } => format!("ABC at {}, holds {limit}", ms(threshold)),
+        Discipline::DualPi2 { target, step_threshold } => {
+            format!("DualPI2 at {} and {}, holds {limit}", ms(target), ms(step_threshold))
+        }
         Discipline::PriorityDrop => format!("priority dropping, holds {limit}"),
         Discipline::DiscardTimer { timer } => {
             format!("discard timer of {}, holds {limit}", ms(timer))

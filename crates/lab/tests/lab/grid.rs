@@ -194,7 +194,7 @@ fn bad_values_are_named_with_the_line_of_the_value() {
         message(&kind, &[], &[]),
         "s.toml:17: link.queue.kind: found the text \"dropptail\"; expected one of \"droptail\", \
          \"pie\", \"octopus\", \"codel\", \"fq-codel\", \"priority-drop\", \"abc\", \
-         \"discard-timer\": did you mean \"droptail\"?"
+         \"discard-timer\", \"dualpi2\": did you mean \"droptail\"?"
     );
     // A key that is only wrong in some cells is named with the cell.
     let both = SWEEP.replace("[link.queue]", "[link.queue]\nlimit_bytes = 3000");

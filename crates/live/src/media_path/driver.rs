@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use airlane_base::{Schedule, Time};
+use airlane_base::{Ecn, Schedule, Time};
 use airlane_messages::wire::Clear;
 use airlane_quic::{NonQuicSocket, panics};
 use airlane_runtime::{Received, Timer};
@@ -45,6 +45,7 @@ pub(super) struct Driver {
 struct Held {
     to: SocketAddr,
     source: Option<IpAddr>,
+    ecn: Ecn,
     bytes: Vec<u8>,
 }
 
@@ -113,10 +114,11 @@ impl Driver {
             && let Some(to) = open.session.poll_transmit(now, &mut self.buffer)
         {
             sent += 1;
-            match self.socket.try_send(to, open.source, &self.buffer) {
+            let ecn = open.session.ecn();
+            match self.socket.try_send(to, open.source, ecn, &self.buffer) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     let bytes = mem::take(&mut self.buffer);
-                    self.held = Some(Held { to, source: open.source, bytes });
+                    self.held = Some(Held { to, source: open.source, ecn, bytes });
                     self.retry = Some(now + FULL_SOCKET);
                     break;
                 }
@@ -133,8 +135,8 @@ impl Driver {
 
     /// Sends what the socket could not take before. False if it still cannot.
     fn flush(&mut self, now: Time) -> bool {
-        let Some(Held { to, source, bytes }) = &self.held else { return true };
-        match self.socket.try_send(*to, *source, bytes) {
+        let Some(Held { to, source, ecn, bytes }) = &self.held else { return true };
+        match self.socket.try_send(*to, *source, *ecn, bytes) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.retry = Some(now + FULL_SOCKET);
                 return false;

@@ -122,12 +122,12 @@ impl State {
 impl Open {
     /// A datagram of the session.
     pub(super) fn take_in(&mut self, runtime: &RuntimeHandle, now: Time, received: Received) {
-        let Received { src, dst_ip, mut payload, .. } = received;
+        let Received { src, dst_ip, ecn, mut payload, .. } = received;
         let src = comparable(src);
         if self.failed {
             return;
         }
-        match self.guarded(|open| open.session.handle(now, src, &mut payload)) {
+        match self.guarded(|open| open.session.handle(now, src, ecn, &mut payload)) {
             Ok(Ok(())) => {
                 if self.source.is_some() && src == self.session.remote() {
                     self.source = (!dst_ip.is_unspecified()).then_some(dst_ip);

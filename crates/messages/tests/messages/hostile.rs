@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Ecn, Time};
 use airlane_messages::{Event, Protection, Refused, Session};
 use airlane_octopus::Marking;
 use bytes::Bytes;
@@ -36,11 +36,14 @@ fn delivered(session: &mut Session) -> usize {
 fn a_replay_is_refused_and_not_answered() {
     let (mut sender, mut receiver) = pair();
     let packet = message(&mut sender, ms(0));
-    assert_eq!(receiver.handle(ms(1), address(1), &mut packet.clone()), Ok(()));
+    assert_eq!(receiver.handle(ms(1), address(1), Ecn::NotEct, &mut packet.clone()), Ok(()));
     assert_eq!(sent(&mut receiver, ms(10)).len(), 1);
     for n in 0..1000 {
         let at = ms(10 + n);
-        assert_eq!(receiver.handle(at, address(1), &mut packet.clone()), Err(Refused::Repeated));
+        assert_eq!(
+            receiver.handle(at, address(1), Ecn::NotEct, &mut packet.clone()),
+            Err(Refused::Repeated)
+        );
         assert!(sent(&mut receiver, at).is_empty());
     }
     assert_eq!(delivered(&mut receiver), 1);
@@ -53,7 +56,7 @@ fn a_packet_of_ours_does_not_open_when_it_is_sent_back() {
     let mut packet = message(&mut sender, ms(0));
     // With the number of the session that it goes to.
     packet[12..16].copy_from_slice(&1_u32.to_be_bytes());
-    assert_eq!(sender.handle(ms(1), address(2), &mut packet), Err(Refused::Forged));
+    assert_eq!(sender.handle(ms(1), address(2), Ecn::NotEct, &mut packet), Err(Refused::Forged));
 }
 
 #[test]
@@ -63,11 +66,11 @@ fn whoever_rewrites_the_header_loses_the_packet() {
     for bit in 0..8 * packet.len() {
         let mut forged = packet.clone();
         forged[bit / 8] ^= 1 << (bit % 8);
-        assert!(receiver.handle(ms(1), address(1), &mut forged).is_err(), "bit {bit}");
+        assert!(receiver.handle(ms(1), address(1), Ecn::NotEct, &mut forged).is_err(), "bit {bit}");
     }
     assert_eq!(delivered(&mut receiver), 0);
     assert!(sent(&mut receiver, ms(100)).is_empty());
-    assert_eq!(receiver.handle(ms(101), address(1), &mut packet.clone()), Ok(()));
+    assert_eq!(receiver.handle(ms(101), address(1), Ecn::NotEct, &mut packet.clone()), Ok(()));
     assert_eq!(delivered(&mut receiver), 1);
 }
 
@@ -81,11 +84,11 @@ fn ten_thousand_streams_are_delivered() {
         now = ms(u64::from(stream) + 1);
         sender.time_out(now);
         for mut packet in sent(&mut sender, now) {
-            receiver.handle(now, address(1), &mut packet).unwrap();
+            receiver.handle(now, address(1), Ecn::NotEct, &mut packet).unwrap();
         }
         receiver.time_out(now);
         for mut ack in sent(&mut receiver, now) {
-            sender.handle(now, address(2), &mut ack).unwrap();
+            sender.handle(now, address(2), Ecn::NotEct, &mut ack).unwrap();
         }
         got += delivered(&mut receiver);
     }
@@ -100,7 +103,7 @@ fn acknowledge(
     first: u64,
 ) -> Result<(), Refused> {
     let mut packet = liar.acknowledgement(newest, first);
-    sender.handle(liar.now, address(2), &mut packet)
+    sender.handle(liar.now, address(2), Ecn::NotEct, &mut packet)
 }
 
 /// A peer with the keys (here none: the null cipher) that writes its packets by hand.
@@ -171,24 +174,24 @@ fn a_peer_that_moves_is_followed_once_its_new_address_has_answered() {
     let home = address(2);
     let elsewhere = address(9);
     let mut to_home = message(&mut sender, ms(0));
-    receiver.handle(ms(10), address(1), &mut to_home).unwrap();
+    receiver.handle(ms(10), address(1), Ecn::NotEct, &mut to_home).unwrap();
     // Its acknowledgement comes from another address.
     for mut ack in sent(&mut receiver, ms(20)) {
-        sender.handle(ms(30), elsewhere, &mut ack).unwrap();
+        sender.handle(ms(30), elsewhere, Ecn::NotEct, &mut ack).unwrap();
     }
     let (mut challenge, to) = next(&mut sender, ms(30));
     assert_eq!(to, elsewhere);
     // What carries data goes on to where the peer is known to be.
     sender.send(ms(31), 1, Marking::default(), Bytes::from_static(b"a message")).unwrap();
     assert_eq!(next(&mut sender, ms(31)).1, home);
-    receiver.handle(ms(40), address(1), &mut challenge).unwrap();
+    receiver.handle(ms(40), address(1), Ecn::NotEct, &mut challenge).unwrap();
     let (response, to) = next(&mut receiver, ms(40));
     assert_eq!(to, address(1));
     // Only from there.
-    sender.handle(ms(49), home, &mut response.clone()).unwrap();
+    sender.handle(ms(49), home, Ecn::NotEct, &mut response.clone()).unwrap();
     assert_eq!(sender.remote(), home);
     let mut late = receiver_challenged_again(&mut sender, &mut receiver, elsewhere);
-    sender.handle(ms(150), elsewhere, &mut late).unwrap();
+    sender.handle(ms(150), elsewhere, Ecn::NotEct, &mut late).unwrap();
     assert_eq!(sender.remote(), elsewhere);
     sender.send(ms(151), 1, Marking::default(), Bytes::from_static(b"a message")).unwrap();
     assert_eq!(next(&mut sender, ms(151)).1, elsewhere);
@@ -209,7 +212,7 @@ fn receiver_challenged_again(
 ) -> Vec<u8> {
     let (mut challenge, went) = next(sender, ms(100));
     assert_eq!(went, to);
-    receiver.handle(ms(120), address(1), &mut challenge).unwrap();
+    receiver.handle(ms(120), address(1), Ecn::NotEct, &mut challenge).unwrap();
     next(receiver, ms(120)).0
 }
 
@@ -237,7 +240,7 @@ fn an_address_that_proves_nothing_gets_three_times_what_came_from_it_at_most() {
         for frame in [&[3][..], &[4, 1, 2, 3, 4, 5, 6, 7, 8], &[5, 0, 0, 0, 0, 0, 0, 0, 0]] {
             let mut packet = liar.packet(frame);
             came += packet.len();
-            sender.handle(liar.now, victim, &mut packet).unwrap();
+            sender.handle(liar.now, victim, Ecn::NotEct, &mut packet).unwrap();
         }
         assert!(got <= 3 * came, "{got} bytes for {came}");
     }
@@ -256,7 +259,7 @@ proptest! {
         if ours {
             packet.truncate(cut.min(packet.len() - 1));
         }
-        prop_assert!(receiver.handle(ms(1), address(1), &mut packet).is_err());
+        prop_assert!(receiver.handle(ms(1), address(1), Ecn::NotEct, &mut packet).is_err());
         prop_assert!(sent(&mut receiver, ms(100)).is_empty());
         prop_assert_eq!(delivered(&mut receiver), 0);
     }

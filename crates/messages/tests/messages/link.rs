@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use airlane_base::{IP_UDP_HEADER_BYTES, Rate, Seed, Time};
+use airlane_base::{Ecn, IP_UDP_HEADER_BYTES, Rate, Seed, Time};
 use airlane_congestion::{Algorithm, ControllerConfig};
 use airlane_messages::{
     Config, Delivered, Event, Ids, Protection, ReceiveLimits, Secret, SendOptions, Session,
@@ -98,6 +98,8 @@ pub struct Link {
     pub passes: Box<dyn Fn(Time) -> usize>,
     /// Where the receiver is at a time; `None`: nothing comes to it or from it.
     pub receiver_at: Box<dyn Fn(Time) -> Option<SocketAddr>>,
+    /// What a packet's code point is when it comes to the receiver.
+    pub ecn: Box<dyn FnMut(Ecn) -> Ecn>,
     receiver_stands: bool,
     packets: u64,
     /// What comes to the receiver and the sender, by time and order.
@@ -134,6 +136,7 @@ impl Link {
             fault: Box::new(|_| Treatment::Pass),
             passes: Box::new(|_| 65_507),
             receiver_at: Box::new(|_| Some(address(2))),
+            ecn: Box::new(|ecn| ecn),
             receiver_stands: false,
             packets: 0,
             forth: BTreeMap::new(),
@@ -227,12 +230,13 @@ impl Link {
         while let Some(next) = self.forth.first_entry().filter(|e| !stands && e.key().0 <= now) {
             let (to, mut packet) = next.remove();
             if (self.receiver_at)(now) == Some(to) {
-                let _ = self.receiver.handle(now, address(1), &mut packet);
+                let ecn = (self.ecn)(self.sender.ecn());
+                let _ = self.receiver.handle(now, address(1), ecn, &mut packet);
             }
         }
         while let Some(next) = self.back.first_entry().filter(|e| e.key().0 <= now) {
             let (from, mut packet) = next.remove();
-            let _ = self.sender.handle(now, from, &mut packet);
+            let _ = self.sender.handle(now, from, Ecn::NotEct, &mut packet);
         }
         while let Some(event) = self.receiver.poll_event() {
             if let Event::Message(message) = event {

@@ -1,5 +1,6 @@
 //! Two sessions with a network between them, in virtual time.
 
+mod ecn;
 mod hostile;
 mod link;
 mod outage;

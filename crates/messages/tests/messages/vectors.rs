@@ -1,5 +1,6 @@
 //! The packets that `docs/reference/wire/messages.md` shows.
 
+use airlane_base::Ecn;
 use airlane_messages::Protection;
 use airlane_octopus::Marking;
 use bytes::Bytes;
@@ -19,7 +20,7 @@ fn exchanged(sealed: bool) -> [String; 2] {
     sender.send(ms(0), 1, MARKING, Bytes::from_static(b"hello")).unwrap();
     assert!(sender.poll_transmit(ms(0), &mut packet).is_some());
     let data = hex(&packet);
-    receiver.handle(ms(20), address(1), &mut packet).unwrap();
+    receiver.handle(ms(20), address(1), Ecn::NotEct, &mut packet).unwrap();
     let mut ack = Vec::new();
     assert!(receiver.poll_transmit(ms(25), &mut ack).is_some());
     [data, hex(&ack)]

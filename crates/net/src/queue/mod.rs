@@ -5,6 +5,7 @@ mod codel;
 mod custom;
 mod discard_timer;
 mod droptail;
+mod dualpi2;
 mod fq_codel;
 mod octopus;
 mod pdu_sets;
@@ -20,6 +21,7 @@ pub use codel::{Codel, CodelConfig};
 pub use custom::{CustomQueue, QueueKind};
 pub use discard_timer::DiscardTimer;
 pub use droptail::DropTail;
+pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fq_codel::FqCodel;
 pub use octopus::{Octopus, OctopusConfig};
 pub use pie::{Latency, Pie, PieConfig};
@@ -113,6 +115,8 @@ pub enum QueueSpec {
     Abc(Limit, AbcConfig),
     /// A discard timer, with what its buffer holds at most.
     DiscardTimer(Limit, Duration),
+    /// DualPI2, with what its buffer holds at most.
+    DualPi2(Limit, DualPi2Config),
     /// One that another crate brings, with what its buffer holds at most.
     Custom(Limit, CustomQueue),
 }
@@ -138,6 +142,9 @@ impl QueueSpec {
             Self::Abc(limit, config) => Box::new(Abc::new(config, limit.resolve(rate, rtt))),
             Self::DiscardTimer(limit, timer) => {
                 Box::new(DiscardTimer::new(timer, limit.resolve(rate, rtt)))
+            }
+            Self::DualPi2(limit, config) => {
+                Box::new(DualPi2::new(config, limit.resolve(rate, rtt), seed.rng()))
             }
             Self::Custom(limit, CustomQueue(kind)) => kind.build(limit.resolve(rate, rtt), seed),
         }

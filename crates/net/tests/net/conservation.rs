@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::common::{numbered, packet};
 use airlane_base::{Dscp, Ecn, Rate, Seed, Time};
 use airlane_net::{
-    AbcConfig, Capacity, CodelConfig, Dumbbell, GilbertElliott, Impairment, JitterLaw, Latency,
-    Limit, Node, OctopusConfig, Opportunities, PieConfig, Port, QueueSpec, RateProfile, Supply,
-    Way,
+    AbcConfig, Capacity, CodelConfig, DualPi2Config, Dumbbell, GilbertElliott, Impairment,
+    JitterLaw, Latency, Limit, Node, OctopusConfig, Opportunities, PieConfig, Port, QueueSpec,
+    RateProfile, Supply, Way,
 };
 use proptest::prelude::*;
 
@@ -51,6 +51,15 @@ pub fn queue() -> impl Strategy<Value = QueueSpec> {
         limit().prop_map(|limit| QueueSpec::Abc(limit, AbcConfig::default())),
         (limit(), 1_u64..50)
             .prop_map(|(limit, ms)| QueueSpec::DiscardTimer(limit, Duration::from_millis(ms))),
+        limit().prop_map(|limit| {
+            // Some overload it.
+            let config = DualPi2Config {
+                update_interval: Duration::from_millis(1),
+                alpha_per_s: 50.0,
+                ..DualPi2Config::default()
+            };
+            QueueSpec::DualPi2(limit, config)
+        }),
     ]
 }
 
@@ -127,7 +136,7 @@ fn check(node: &mut dyn Node, arrivals: &[(u64, u32)]) {
         }
         if let Some((id, bytes)) = arriving {
             let mut p = numbered(id, bytes);
-            p.ecn = if id % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+            p.ecn = [Ecn::Ect0, Ecn::NotEct, Ecn::Ect1][id as usize % 3];
             p.dscp = dscp(id);
             node.push(until, Port::ONLY, p, &mut drops);
             totals = Some(count(0, bytes));
@@ -225,6 +234,7 @@ fn queue_names_are_those_of_tables() {
         (QueueSpec::PriorityDrop(Limit::Unlimited), "priority-drop"),
         (QueueSpec::Abc(Limit::Unlimited, AbcConfig::default()), "abc"),
         (QueueSpec::DiscardTimer(Limit::Unlimited, rtt), "discard-timer"),
+        (QueueSpec::DualPi2(Limit::Unlimited, DualPi2Config::default()), "dualpi2"),
     ] {
         assert_eq!(spec.build(Rate::from_mbps(1.0), rtt, Seed(0)).name(), name);
     }

@@ -14,6 +14,7 @@ mod codel;
 mod common;
 mod conservation;
 mod discard_timer;
+mod dualpi2;
 mod half_duplex;
 mod half_duplex_access;
 mod impairments;

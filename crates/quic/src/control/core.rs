@@ -7,7 +7,8 @@ use std::mem;
 
 use airlane_base::{Rate, Time};
 use airlane_congestion::{
-    Acked, Controller, Counts, Group, InFlight, LastSignals, PathId, Rtt, SendState, Signal,
+    Acked, Controller, Counts, EcnCounts, EcnFeedback, Group, InFlight, LastSignals, PathId, Rtt,
+    SendState, Signal,
 };
 
 use crate::panics::caught;
@@ -23,12 +24,20 @@ pub(super) struct Core {
     opened: u32,
     /// The log, if the connection has one.
     log: Option<Qlog>,
+    /// Reports of marks, of a controller that asks for each.
+    ecn: EcnFeedback,
 }
 
 impl Core {
     /// A state without a path.
     pub(super) fn new(now: Time, log: Option<Qlog>) -> Self {
-        Self { send: SendState::new(now), path: PathId::default(), opened: 0, log }
+        Self {
+            send: SendState::new(now),
+            path: PathId::default(),
+            opened: 0,
+            log,
+            ecn: EcnFeedback::default(),
+        }
     }
 
     fn next_path(&mut self) -> PathId {
@@ -125,10 +134,11 @@ impl Core {
         matches: impl FnOnce(&InFlight) -> bool,
     ) {
         self.settle_before(now);
-        if let Some(sent) = self.send.on_acked_if(now, path, acked, matches)
-            && let Some(log) = &mut self.log
-        {
-            log.on_acked(acked.pn, sent.at);
+        if let Some(sent) = self.send.on_acked_if(now, path, acked, matches) {
+            self.ecn.acked(1);
+            if let Some(log) = &mut self.log {
+                log.on_acked(acked.pn, sent.at);
+            }
         }
     }
 
@@ -139,6 +149,25 @@ impl Core {
             && let Some(log) = &mut self.log
         {
             log.on_ack_end(self.send.now());
+        }
+    }
+
+    /// True if packets are to leave with ECT(1): the controller asks for each mark, and the peer tells of them.
+    pub(super) fn sends_ect1(&self) -> bool {
+        self.is_scalable() && !self.ecn.has_failed()
+    }
+
+    fn is_scalable(&self) -> bool {
+        self.controller().is_some_and(Controller::is_scalable)
+    }
+
+    /// The ECN counts of the acknowledgement of which all packets were reported; `None` if it has none.
+    pub(super) fn on_ecn_counts(&mut self, now: Time, path: PathId, counts: Option<EcnCounts>) {
+        if self.is_scalable() {
+            let packets = self.ecn.reported(counts);
+            if packets > 0 {
+                self.mark(now, path, packets);
+            }
         }
     }
 
@@ -170,9 +199,15 @@ impl Core {
 
     /// An acknowledgement reported more packets marked as having met congestion (ECN-CE).
     pub(super) fn on_marked(&mut self, now: Time, path: PathId) {
+        // noq tells that there are more, and not how many. Who has to know hears of it by the counts.
+        if !self.is_scalable() {
+            self.mark(now, path, 1);
+        }
+    }
+
+    fn mark(&mut self, now: Time, path: PathId, packets: u64) {
         self.settle_before(now);
-        // noq tells that there are more, and not how many.
-        self.send.on_marked(now, path, 1);
+        self.send.on_marked(now, path, packets);
         if let Some(log) = &mut self.log {
             log.on_marked(self.send.now());
         }

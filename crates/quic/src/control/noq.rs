@@ -33,14 +33,15 @@
 //!   which carries the acknowledgement. It carries data too: at the 25 ms that RFC 9000 has for acknowledgements,
 //!   flows that recover from a loss would send beyond their windows.
 //! - **Marks** (ECN-CE) come as congestion events, of any packet number space and without the
-//!   number of packets.
+//!   number of packets. A controller that has to know it hears of marks by the counts that the keys read ([`Seal`]);
+//!   noq knows ECT(0) only, and takes packets that left with ECT(1) for a sign that the path changes code points.
 //!
 //! [`SendState`]: airlane_congestion::SendState
 
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -129,6 +130,8 @@ pub(crate) struct Shared {
     ack_owed_since: AtomicU64,
     /// Datagrams received with the mark (ECN-CE).
     marks: AtomicU64,
+    /// Packets leave with ECT(1).
+    sends_ect1: AtomicBool,
     /// The connection, which handles wake after a signal.
     pub(super) link: OnceLock<Weak<dyn ControlledLink>>,
 }
@@ -152,6 +155,7 @@ impl Shared {
             waiting_since: AtomicU64::new(NONE),
             ack_owed_since: AtomicU64::new(NONE),
             marks: AtomicU64::new(0),
+            sends_ect1: AtomicBool::new(false),
             link: OnceLock::new(),
         }
     }
@@ -184,6 +188,12 @@ impl Shared {
         // Without a gate the pacer holds nothing: the window does, or the next packet may leave.
         let gate = core.send().gate(core.path(), self.payload_bytes()).unwrap_or(Time::ZERO);
         self.gate.store(gate.as_nanos(), Ordering::Relaxed);
+        self.sends_ect1.store(core.sends_ect1(), Ordering::Relaxed);
+    }
+
+    /// True if packets are to leave with ECT(1).
+    pub(crate) fn sends_ect1(&self) -> bool {
+        self.sends_ect1.load(Ordering::Relaxed)
     }
 
     /// The window of the path that noq sends on, in bytes.
@@ -392,6 +402,9 @@ impl congestion::Controller for Adapter {
         self.update(|core| {
             core.send_mut().set_in_flight(self.path, in_flight);
             core.on_ack_end(now, self.path);
+            if let Some(counts) = self.shared.seal.take_ecn_counts() {
+                core.on_ecn_counts(now, self.path, counts);
+            }
         });
     }
 

@@ -1,15 +1,17 @@
-//! Telling 1-RTT packets from others, that a client has received what was sent to it, and that the peer waits for an
-//! acknowledgement.
+//! Telling 1-RTT packets from others, that a client has received what was sent to it, that the peer waits for an
+//! acknowledgement, and how many marks it reports.
 //!
 //! noq reports packets to the congestion controller by number alone, and on its first path Initial,
 //! Handshake and 1-RTT packets are numbered separately from zero. The one place that knows the
 //! space and the number at once is the key that seals the packet, just before the controller hears
-//! of it: so the keys are wrapped, and leave a note.
+//! of it: so the keys are wrapped, and leave a note. They also read the ECN counts of acknowledgements, of which noq
+//! passes on only that there are more.
 
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use airlane_congestion::EcnCounts;
 use bytes::BytesMut;
 use noq_proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey,
@@ -19,7 +21,7 @@ use noq_proto::transport_parameters::TransportParameters;
 use noq_proto::{ConnectError, ConnectionId, PathId, Side, TransportError};
 
 /// The notes that keys leave.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Seal {
     /// Number plus one of the packet sealed last if it is a 1-RTT packet, else zero.
     last: AtomicU64,
@@ -27,6 +29,26 @@ pub(crate) struct Seal {
     has_opened_handshake: AtomicBool,
     /// A 1-RTT packet of the peer that asks for an acknowledgement was opened since this was looked at.
     asks_for_ack: AtomicBool,
+    /// ECN counts of the acknowledgement that was opened last: [`UNREAD`] once they were taken, [`ABSENT`] if it had
+    /// none.
+    ect1: AtomicU64,
+    ce: AtomicU64,
+}
+
+/// Stands for counts that are not there: more than an integer of QUIC holds.
+const UNREAD: u64 = u64::MAX;
+const ABSENT: u64 = u64::MAX - 1;
+
+impl Default for Seal {
+    fn default() -> Self {
+        Self {
+            last: AtomicU64::new(0),
+            has_opened_handshake: AtomicBool::new(false),
+            asks_for_ack: AtomicBool::new(false),
+            ect1: AtomicU64::new(UNREAD),
+            ce: AtomicU64::new(UNREAD),
+        }
+    }
 }
 
 impl Seal {
@@ -45,6 +67,24 @@ impl Seal {
     pub(crate) fn take_asks_for_ack(&self) -> bool {
         self.asks_for_ack.load(Ordering::Relaxed)
             && self.asks_for_ack.swap(false, Ordering::Relaxed)
+    }
+
+    /// ECN counts of the acknowledgement that was opened last, if they were not taken yet; `Some(None)` if it has
+    /// none. An acknowledgement that follows other frames is not read: the next one holds its counts too.
+    pub(crate) fn take_ecn_counts(&self) -> Option<Option<EcnCounts>> {
+        match self.ect1.swap(UNREAD, Ordering::Relaxed) {
+            UNREAD => None,
+            ABSENT => Some(None),
+            ect1 => Some(Some(EcnCounts { ect1, ce: self.ce.load(Ordering::Relaxed) })),
+        }
+    }
+
+    fn note_ecn_counts(&self, counts: Option<EcnCounts>) {
+        let ect1 = counts.map_or(ABSENT, |counts| counts.ect1);
+        self.ect1.store(ect1, Ordering::Relaxed);
+        if let Some(EcnCounts { ce, .. }) = counts {
+            self.ce.store(ce, Ordering::Relaxed);
+        }
     }
 
     fn note(&self, one_rtt: bool, pn: u64) {
@@ -208,10 +248,11 @@ impl PacketKey for SealedKey {
         match self.packets {
             Packets::Initial => {}
             Packets::Handshake => self.seal.has_opened_handshake.store(true, Ordering::Relaxed),
-            Packets::OneRtt if asks_for_ack(payload) => {
-                self.seal.asks_for_ack.store(true, Ordering::Relaxed);
+            Packets::OneRtt => {
+                if asks_for_ack(payload, |counts| self.seal.note_ecn_counts(counts)) {
+                    self.seal.asks_for_ack.store(true, Ordering::Relaxed);
+                }
             }
-            Packets::OneRtt => {}
         }
         Ok(())
     }
@@ -230,13 +271,16 @@ impl PacketKey for SealedKey {
 }
 
 /// True if the frames of a packet ask for an acknowledgement: all but PADDING, ACK and CONNECTION_CLOSE do
-/// (RFC 9000, section 1.2). What is malformed does.
-fn asks_for_ack(mut frames: &[u8]) -> bool {
+/// (RFC 9000, section 1.2). What is malformed does. The ECN counts of the acknowledgements before are passed on.
+fn asks_for_ack(mut frames: &[u8], mut acked: impl FnMut(Option<EcnCounts>)) -> bool {
     while let Some((kind, rest)) = frames.split_first() {
         match kind {
             0x00 => frames = rest,
-            0x02 | 0x03 => match skip_ack(rest, *kind == 0x03) {
-                Some(rest) => frames = rest,
+            0x02 | 0x03 => match read_ack(rest, *kind == 0x03) {
+                Some((counts, rest)) => {
+                    acked(counts);
+                    frames = rest;
+                }
                 None => return true,
             },
             0x1c | 0x1d => return false,
@@ -246,18 +290,25 @@ fn asks_for_ack(mut frames: &[u8]) -> bool {
     false
 }
 
-/// The frames that follow an ACK frame (RFC 9000, section 19.3) of which the type was read; `None` if it is cut off.
-fn skip_ack(frame: &[u8], has_ecn: bool) -> Option<&[u8]> {
+/// The ECN counts of an ACK frame (RFC 9000, section 19.3) of which the type was read, and the frames that follow;
+/// `None` if it is cut off.
+fn read_ack(frame: &[u8], has_ecn: bool) -> Option<(Option<EcnCounts>, &[u8])> {
     let (_largest, rest) = varint(frame)?;
     let (_delay, rest) = varint(rest)?;
     let (ranges, rest) = varint(rest)?;
     // The first range, then a gap and a length for each other one.
-    let integers = ranges.checked_mul(2)?.checked_add(if has_ecn { 4 } else { 1 })?;
+    let integers = ranges.checked_mul(2)?.checked_add(1)?;
     let mut rest = rest;
     for _ in 0..integers {
         (_, rest) = varint(rest)?;
     }
-    Some(rest)
+    if !has_ecn {
+        return Some((None, rest));
+    }
+    let (_ect0, rest) = varint(rest)?;
+    let (ect1, rest) = varint(rest)?;
+    let (ce, rest) = varint(rest)?;
+    Some((Some(EcnCounts { ect1, ce }), rest))
 }
 
 /// A variable-length integer (RFC 9000, section 16) and what follows it.
@@ -273,20 +324,37 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 mod tests {
     use super::*;
 
+    fn asks(frames: &[u8]) -> bool {
+        asks_for_ack(frames, |_| {})
+    }
+
     #[test]
     fn acknowledgements_and_padding_ask_for_none() {
         // Largest 5, delay 3, one range beside the first; with two bytes for the largest; with ECN counts.
         let ack = [0x02, 5, 3, 1, 0, 1, 1];
         let ecn = [0x03, 0x40, 0x05, 3, 0, 0, 1, 2, 3];
         for frames in [&ack[..], &ecn, &[0, 0, 0], &[0x1c, 1, 2], &[]] {
-            assert!(!asks_for_ack(frames), "{frames:?}");
-            assert!(!asks_for_ack(&[frames, &[0, 0]].concat()) || frames.first() == Some(&0x1c));
-            assert!(asks_for_ack(&[&[0x01], frames].concat()), "a PING before {frames:?}");
+            assert!(!asks(frames), "{frames:?}");
+            assert!(!asks(&[frames, &[0, 0]].concat()) || frames.first() == Some(&0x1c));
+            assert!(asks(&[&[0x01], frames].concat()), "a PING before {frames:?}");
         }
-        assert!(asks_for_ack(&[&ack[..], &[0x08, 1, 2]].concat()));
-        assert!(asks_for_ack(&ecn[..4]), "cut off");
+        assert!(asks(&[&ack[..], &[0x08, 1, 2]].concat()));
+        assert!(asks(&ecn[..4]), "cut off");
         // As many ranges as there can be.
-        assert!(asks_for_ack(&[0x02, 5, 3, 0xff, 255, 255, 255, 255, 255, 255, 255, 0]));
+        assert!(asks(&[0x02, 5, 3, 0xff, 255, 255, 255, 255, 255, 255, 255, 0]));
+    }
+
+    #[test]
+    fn counts_are_those_of_the_last_acknowledgement_and_are_taken_once() {
+        let seal = Seal::default();
+        assert_eq!(seal.take_ecn_counts(), None);
+        let ecn = [0x03, 5, 3, 0, 0, 7, 0x40, 0x41, 9];
+        assert!(!asks_for_ack(&ecn, |counts| seal.note_ecn_counts(counts)));
+        assert_eq!(seal.take_ecn_counts(), Some(Some(EcnCounts { ect1: 65, ce: 9 })));
+        assert_eq!(seal.take_ecn_counts(), None);
+        let both = [&ecn[..], &[0x02, 6, 3, 0, 0]].concat();
+        assert!(!asks_for_ack(&both, |counts| seal.note_ecn_counts(counts)));
+        assert_eq!(seal.take_ecn_counts(), Some(None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use airlane_base::Time;
 use bytes::Bytes;
-use noq_proto::{PathId, Transmit, VarInt};
+use noq_proto::{EcnCodepoint, PathId, Transmit, VarInt};
 use parking_lot::MutexGuard;
 
 use super::link::Link;
@@ -97,10 +97,13 @@ impl TransmitPass<'_> {
         if transmit.is_some() || is_ack_overdue {
             self.link.control().shared().ack_is_sent();
         }
-        let Some(to) = transmit else {
+        let Some(mut to) = transmit else {
             self.state.emptied = now;
             return None;
         };
+        if self.link.control().shared().sends_ect1() {
+            to.ecn = Some(EcnCodepoint::Ect1);
+        }
         if let Some(unvalidated) = &mut self.state.unvalidated
             && !unvalidated.take(to.size as u64)
         {

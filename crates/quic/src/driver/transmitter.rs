@@ -42,13 +42,13 @@ struct Route {
 impl Route {
     fn of(transmit: &Transmit, ecn: bool, names_source: bool) -> Self {
         Self {
-            // Where it is not asked for the peer reports no counts, and noq, which always begins with
-            // marks, stops expecting any.
-            ecn: match transmit.ecn.filter(|_| ecn) {
-                None => Ecn::NotEct,
-                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+            ecn: match transmit.ecn {
+                // Of a connection whose controller asks for it.
                 Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-                Some(EcnCodepoint::Ce) => Ecn::Ce,
+                // Where it is not asked for the peer reports no counts, and noq, which always begins with
+                // marks, stops expecting any.
+                Some(EcnCodepoint::Ect0) if ecn => Ecn::Ect0,
+                _ => Ecn::NotEct,
             },
             dst: transmit.destination,
             src: transmit.src_ip.filter(|_| names_source),

@@ -79,12 +79,26 @@ fn several_marks_in_a_round_trip_are_one_event() {
 }
 
 #[test]
+fn a_controller_that_asks_for_it_hears_of_each_mark() {
+    // In equilibrium two packets of a window are marked: one of twenty means some forty packets.
+    for (every, packets) in [(10, 12..30), (20, 26..60)] {
+        let (sender, receiver, net) =
+            transfer(Algorithm::Prague, false, |link| link.marking_every(every));
+        assert!(packets.contains(&(sender.window / 1_350)), "{every}: {sender:?}");
+        assert_eq!((receiver.marks_received, sender.lost_packets), (net.seen.lock().marked, 0));
+        assert!(net.seen.lock().markable > BYTES / 1_350, "without `ecn` too");
+    }
+}
+
+#[test]
 fn a_path_that_clears_marks_is_noticed_and_does_no_harm() {
-    let (sender, receiver, net) = transfer(Algorithm::Cubic, true, Link::clearing_ecn);
-    let seen = net.seen.lock();
-    // The peer reports no counts: after the first acknowledgements nothing allows marks any more.
-    assert!((1..100).contains(&seen.markable), "{seen:?}");
-    assert_eq!((sender.mark_reports, receiver.marks_received), (0, 0));
+    for algorithm in [Algorithm::Cubic, Algorithm::Prague] {
+        let (sender, receiver, net) = transfer(algorithm, true, Link::clearing_ecn);
+        let seen = net.seen.lock();
+        // The peer reports no counts: after the first acknowledgements nothing allows marks any more.
+        assert!((1..100).contains(&seen.markable), "{algorithm}: {seen:?}");
+        assert_eq!((sender.mark_reports, receiver.marks_received), (0, 0), "{algorithm}");
+    }
 }
 
 #[tokio::test]

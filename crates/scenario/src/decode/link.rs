@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use airlane_base::Rate;
-use airlane_net::AbcConfig;
 use airlane_net::queue::CustomQueue;
 use airlane_net::trace::{MAX_FADING, Medium};
+use airlane_net::{AbcConfig, DualPi2Config};
 
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
@@ -45,6 +45,7 @@ enum QueueWord {
     PriorityDrop,
     Abc,
     DiscardTimer,
+    DualPi2,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -57,7 +58,7 @@ enum LossKind {
 words! {
     QueueWord: "droptail" => Self::DropTail, "pie" => Self::Pie, "octopus" => Self::Octopus,
         "codel" => Self::Codel, "fq-codel" => Self::FqCodel, "priority-drop" => Self::PriorityDrop,
-        "abc" => Self::Abc, "discard-timer" => Self::DiscardTimer;
+        "abc" => Self::Abc, "discard-timer" => Self::DiscardTimer, "dualpi2" => Self::DualPi2;
     LossKind: "bernoulli" => Self::Bernoulli, "gilbert-elliott" => Self::GilbertElliott,
         "periodic" => Self::Periodic;
     Medium: "lte" => Self::Lte, "5g" => Self::FiveG, "wifi" => Self::Wifi,
@@ -67,7 +68,8 @@ words! {
 }
 
 /// Disciplines that go by how long packets wait.
-const TIMED: &[QueueWord] = &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel, QueueWord::Abc];
+const TIMED: &[QueueWord] =
+    &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel, QueueWord::Abc, QueueWord::DualPi2];
 
 /// Disciplines that mark instead of dropping if they are asked to.
 const MARKING: &[QueueWord] = &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel];
@@ -300,7 +302,8 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "\"droptail\"",
         "The discipline; PIE is that of RFC 8033, CoDel of RFC 8289, FQ-CoDel of RFC 8290, Octopus and \
          priority dropping those of docs/design/octopus.md; ABC marks packets for senders under \
-         it; a discard timer is that of a base station's PDCP layer (3GPP TS 38.323).",
+         it; a discard timer is that of a base station's PDCP layer (3GPP TS 38.323); DualPI2 is that of RFC 9332, \
+         for L4S.",
     );
     let kind = kind.unwrap_or(Ok(QueueWord::DropTail));
     let bdp = r.number_or_none(
@@ -329,7 +332,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "target_s",
         range(1e-4, 10.0, "0.015"),
         "0.015, of CoDel 0.005, of ABC 0.02",
-        "The delay that PIE aims at, or that CoDel and ABC let stand.",
+        "The delay that PIE aims at and DualPI2 for all but L4S, or that CoDel and ABC let stand.",
     );
     let ecn = r.flag_or_none(
         "ecn",
@@ -365,6 +368,12 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "0.1",
         "Time that a packet waits before a discard timer drops it.",
     );
+    let step_threshold = r.time_or_none(
+        "step_threshold_s",
+        range(1e-4, 1.0, "0.005"),
+        "0.001",
+        "Time in DualPI2's queue of L4S above which every packet is marked.",
+    );
     let name = kind.map_or_else(|kind| kind.0.name(), Word::word);
     for (key, found, of) in [
         ("target_s", target.is_some(), TIMED),
@@ -374,6 +383,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         ("pdu_set_id", pdu_set_id.is_some(), &[QueueWord::Octopus]),
         ("pdu_set_slack_s", pdu_set_slack.is_some(), &[QueueWord::Octopus]),
         ("discard_timer_s", discard_timer.is_some(), &[QueueWord::DiscardTimer]),
+        ("step_threshold_s", step_threshold.is_some(), &[QueueWord::DualPi2]),
     ] {
         if found && !kind.is_ok_and(|kind| of.contains(&kind)) {
             let kinds: Vec<String> = of.iter().map(|of| format!("\"{}\"", of.word())).collect();
@@ -400,6 +410,10 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
             }
             Ok(QueueWord::DiscardTimer) => Discipline::DiscardTimer {
                 timer: discard_timer.unwrap_or(Duration::from_millis(100)),
+            },
+            Ok(QueueWord::DualPi2) => Discipline::DualPi2 {
+                target: target.unwrap_or(DualPi2Config::default().target),
+                step_threshold: step_threshold.unwrap_or(DualPi2Config::default().step_threshold),
             },
             Ok(QueueWord::Octopus) => Discipline::Octopus {
                 slack: slack.unwrap_or(false),

@@ -15,7 +15,8 @@ const WEIGHT: Range = range(0.01, 1000.0, "2.0");
 words! {
     Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
         "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit,
-        "abc" => Self::Abc, "cupid" => Self::Cupid, "ledbat" => Self::Ledbat;
+        "abc" => Self::Abc, "cupid" => Self::Cupid, "ledbat" => Self::Ledbat,
+        "prague" => Self::Prague;
     Fallback: "cubic" => Self::Cubic, "bbr" => Self::Bbr;
     RuleKind: "paper" => Self::Paper, "default" => Self::Default;
     Charging: "literal" => Self::Literal, "packed" => Self::Packed;
@@ -98,6 +99,7 @@ pub fn control(
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
         Algorithm::Abc => ControllerConfig::Abc,
         Algorithm::Ledbat => ControllerConfig::Ledbat,
+        Algorithm::Prague => ControllerConfig::Prague,
         Algorithm::Cupid => ControllerConfig::Cupid {
             fallback: fallback.unwrap_or_default(),
             weight: weight.unwrap_or(1.0),

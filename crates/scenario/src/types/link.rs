@@ -280,6 +280,13 @@ pub enum Discipline {
         /// The time.
         timer: Duration,
     },
+    /// DualPI2 (RFC 9332): two coupled queues, of which that of L4S hardly waits.
+    DualPi2 {
+        /// The delay that the queue of all others aims at.
+        target: Duration,
+        /// Time in the queue of L4S above which every packet is marked.
+        step_threshold: Duration,
+    },
     /// Octopus: whole messages are dropped as their application says.
     Octopus {
         /// A message is dropped only once it is whole in the queue and has waited for its slack.

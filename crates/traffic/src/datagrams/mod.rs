@@ -25,7 +25,8 @@ pub struct Config {
     pub payload_bytes: u16,
     /// Congestion controller, which decides when packets leave.
     pub controller: Box<dyn Controller>,
-    /// Packets leave with ECT(0): queues may mark them.
+    /// Packets leave with ECT(0): queues may mark them. Those of a controller that asks for each mark leave with ECT(1)
+    /// in any case.
     pub ecn: bool,
 }
 

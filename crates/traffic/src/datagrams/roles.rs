@@ -27,7 +27,7 @@ pub async fn send(
     mut source: impl Source,
 ) -> io::Result<()> {
     let mut timer = runtime.timer(Time::FAR_FUTURE);
-    let ecn = if handle.ecn { Ecn::Ect0 } else { Ecn::NotEct };
+    let ecn = handle.ecn;
     loop {
         let now = runtime.now();
         handle.with(|sender| sender.check(now));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Ecn, Time};
 use airlane_congestion::{Acked, Counts, PathId, SendState, Verdict};
 use airlane_messages::RttEstimate;
 use parking_lot::Mutex;
@@ -200,13 +200,18 @@ pub struct Sent {
 #[derive(Clone)]
 pub struct Handle {
     pub(super) sender: Arc<Mutex<Sender>>,
-    pub(super) ecn: bool,
+    /// Code point of its packets.
+    pub(super) ecn: Ecn,
 }
 
 impl Handle {
     /// A sender that begins at `now`.
     pub fn new(now: Time, config: Config) -> Self {
-        let ecn = config.ecn;
+        let ecn = match (config.controller.is_scalable(), config.ecn) {
+            (true, _) => Ecn::Ect1,
+            (false, true) => Ecn::Ect0,
+            (false, false) => Ecn::NotEct,
+        };
         Self { sender: Arc::new(Mutex::new(Sender::new(now, config))), ecn }
     }
 

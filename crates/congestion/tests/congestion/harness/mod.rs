@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-use airlane_base::{Rng, Seed, Time};
+use airlane_base::{Ecn, Rng, Seed, Time};
 use airlane_congestion::pacer::BURST_PACKETS;
 use airlane_congestion::{Controller, Signal};
 use airlane_net::LinkReport;
@@ -22,7 +22,7 @@ pub use air::Air;
 pub use queue::Discipline;
 pub use sender::{AckPolicy, OnOff, PACKET_BYTES};
 
-use queue::{Bottleneck, Fate};
+use queue::{Bottleneck, Departure, Fate};
 use sender::Sender;
 
 /// One flow of a scene.
@@ -101,6 +101,18 @@ pub struct FlowResult {
     pub bins: Vec<u32>,
     /// Packets lost after the warm-up.
     pub lost: u64,
+    /// Time that each packet after the warm-up took through queue and link.
+    pub waits: Vec<Duration>,
+}
+
+impl FlowResult {
+    /// Quantile of the time through queue and link, ms.
+    pub fn wait_ms(&self, quantile: f64) -> f64 {
+        let mut waits = self.waits.clone();
+        waits.sort_unstable();
+        let last = waits.len().saturating_sub(1) as f64;
+        waits.get((last * quantile).round() as usize).map_or(0.0, |wait| wait.as_secs_f64() * 1e3)
+    }
 }
 
 /// What came out.
@@ -291,7 +303,9 @@ impl World {
 
     fn arrive(&mut self, id: usize, pn: u64) {
         let idle = self.bottleneck.next().is_none();
-        match self.bottleneck.arrive(self.now, id, pn) {
+        let is_scalable = self.senders[id].controller.is_scalable();
+        let ecn = if is_scalable { Ecn::Ect1 } else { Ecn::Ect0 };
+        match self.bottleneck.arrive(self.now, id, pn, ecn) {
             Fate::Leaves => self.go_on(id, pn),
             Fate::Waits if idle => self.await_next(),
             Fate::Waits | Fate::Dropped => {}
@@ -299,11 +313,14 @@ impl World {
     }
 
     fn leave(&mut self) {
-        if let Some((id, pn, marked)) = self.bottleneck.leave(self.now) {
-            if let Some(packet) = self.senders[id].packet(pn) {
+        if let Some(Departure { flow, pn, marked, waited }) = self.bottleneck.leave(self.now) {
+            if let Some(packet) = self.senders[flow].packet(pn) {
                 packet.marked = marked;
             }
-            self.go_on(id, pn);
+            if self.warm {
+                self.peers[flow].result.waits.push(waited);
+            }
+            self.go_on(flow, pn);
             self.await_next();
         }
     }

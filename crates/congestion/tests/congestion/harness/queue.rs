@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use airlane_base::{Dscp, Ecn, FlowId, IP_UDP_HEADER_BYTES, Packet, Progress, Rate, Seed, Time};
 use airlane_net::{
-    Abc, AbcConfig, Capacity, DropTail, Dropped, LinkReport, LinkStats, Node, Pie, PieConfig, Port,
-    Queue, SerialLink,
+    Abc, AbcConfig, Capacity, DropTail, Dropped, DualPi2, DualPi2Config, LinkReport, LinkStats,
+    Node, Pie, PieConfig, Port, Queue, SerialLink,
 };
 
 use super::PACKET_BYTES;
@@ -20,6 +20,8 @@ pub enum Discipline {
     Pie(usize),
     /// ABC with its default settings; so many packets wait at most.
     Abc(usize),
+    /// DualPI2 with its default settings; so many packets wait at most.
+    DualPi2(usize),
     /// No queue at all: every n-th packet of a flow is lost, the first of them given apart.
     EveryNth {
         /// Packets per loss.
@@ -38,6 +40,19 @@ pub enum Fate {
     Waits,
     /// It is dropped.
     Dropped,
+}
+
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Its flow.
+    pub flow: usize,
+    /// Its number.
+    pub pn: u64,
+    /// It was marked.
+    pub marked: bool,
+    /// Time since it arrived, its own service included.
+    pub waited: Duration,
 }
 
 /// The server and its queue.
@@ -61,6 +76,10 @@ impl Bottleneck {
                 Box::new(Pie::new(PieConfig::default(), Capacity::Packets(n), seed.rng()))
             }
             Discipline::Abc(n) => Box::new(Abc::new(AbcConfig::default(), Capacity::Packets(n))),
+            Discipline::DualPi2(n) => {
+                let config = DualPi2Config::default();
+                Box::new(DualPi2::new(config, Capacity::Packets(n), seed.rng()))
+            }
             Discipline::EveryNth { .. } => Box::new(DropTail::new(Capacity::Unlimited)),
         };
         let rate = if service.is_zero() { Rate::default() } else { Rate::of(ip_bytes, service) };
@@ -79,14 +98,14 @@ impl Bottleneck {
         stats(&self.link, now).since(&self.start)
     }
 
-    /// The `pn`-th packet of `flow` arrives.
-    pub fn arrive(&mut self, now: Time, flow: usize, pn: u64) -> Fate {
+    /// The `pn`-th packet of `flow` arrives, with this code point.
+    pub fn arrive(&mut self, now: Time, flow: usize, pn: u64, ecn: Ecn) -> Fate {
         if let Discipline::EveryNth { n, first } = self.discipline {
             let lost = pn >= first && (pn - first).is_multiple_of(n);
             return if lost { Fate::Dropped } else { Fate::Leaves };
         }
         let mut packet = self.spare.pop().unwrap_or_else(blank);
-        (packet.flow, packet.id, packet.ecn) = (FlowId(flow as u32), pn, Ecn::Ect0);
+        (packet.flow, packet.id, packet.ecn) = (FlowId(flow as u32), pn, ecn);
         self.link.push(now, Port::ONLY, packet, &mut self.drops);
         let dropped = !self.drops.is_empty();
         self.spare.extend(self.drops.drain(..).map(|d| d.packet));
@@ -98,12 +117,19 @@ impl Bottleneck {
         self.link.next_event()
     }
 
-    /// Flow and number of the packet that leaves now, and whether it is marked.
-    pub fn leave(&mut self, now: Time) -> Option<(usize, u64, bool)> {
-        let packet = self.link.poll(now, &mut self.drops)?;
-        let who = (packet.flow.0 as usize, packet.id, packet.ecn == Ecn::Ce);
+    /// The packet that leaves now, if not all that waited is dropped.
+    pub fn leave(&mut self, now: Time) -> Option<Departure> {
+        let packet = self.link.poll(now, &mut self.drops);
+        self.spare.extend(self.drops.drain(..).map(|d| d.packet));
+        let packet = packet?;
+        let departure = Departure {
+            flow: packet.flow.0 as usize,
+            pn: packet.id,
+            marked: packet.ecn == Ecn::Ce,
+            waited: now.since(packet.enqueued),
+        };
         self.spare.push(packet);
-        Some(who)
+        Some(departure)
     }
 }
 

@@ -114,7 +114,7 @@ impl Link {
 impl Fabric for Link {
     fn send(&mut self, now: Time, mut packet: Box<Packet>) {
         let mut seen = self.seen.lock();
-        if packet.ecn == Ecn::Ect0 {
+        if packet.ecn != Ecn::NotEct {
             seen.markable += 1;
             if self.clears_ecn {
                 packet.ecn = Ecn::NotEct;
