@@ -1,8 +1,7 @@
 //! Bulk data as datagrams, each acknowledged by itself: a sender without end under any controller.
 //!
-//! QUIC's acknowledgements say how many packets were marked (ECN) and noq does not pass that on, so a
-//! controller that reads each mark, as ABC does, needs a transport that tells each. Nothing is sent
-//! again: there is always newer data. A packet counts as lost by RFC 9002, section 6.1, and where
+//! A controller that reads the mark (ECN) of each packet, as ABC does, needs a transport that tells each: QUIC
+//! acknowledges several at a time. Nothing is sent again: there is always newer data. A packet counts as lost by RFC 9002, section 6.1, and where
 //! nothing comes back a probe leaves after that RFC's time-out; long losses are no persistent
 //! congestion here.
 //!

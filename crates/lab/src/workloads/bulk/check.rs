@@ -28,7 +28,7 @@ fn refused(scheme: &Scheme, found: String, expected: &str) -> InputError {
     InputError::new(found, expected).at_key("bulk_transport")
 }
 
-/// ABC reads the mark of each packet, which QUIC does not pass on.
+/// ABC reads the mark of each packet, and QUIC acknowledges several at a time.
 fn controller(
     transport: Transport,
     scheme: &Scheme,
