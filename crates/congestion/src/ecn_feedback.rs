@@ -1,4 +1,4 @@
-//! What a peer tells of marks on packets that leave with ECT(1), and whether it can be believed.
+//! Reports of marks on packets that leave with ECT(1), and the check that path and peer tell them.
 
 /// ECN counts of an acknowledgement (RFC 9000, section 19.3.2): packets that have arrived, from the
 /// beginning.
@@ -23,13 +23,13 @@ pub struct EcnFeedback {
 }
 
 impl EcnFeedback {
-    /// So many packets were newly acknowledged.
+    /// Counts packets that were newly acknowledged.
     pub fn acked(&mut self, packets: u64) {
         self.acked += packets;
     }
 
-    /// The counts of an acknowledgement that was the first to acknowledge some packet, after
-    /// [`acked`](Self::acked): `None` if it has none. Returns the number of packets that it newly reports as marked.
+    /// Takes the ECN counts of an acknowledgement, `None` if it has none, once the packets that it newly acknowledges
+    /// were [counted](Self::acked). Returns the number of packets that it newly reports as marked.
     pub fn reported(&mut self, counts: Option<EcnCounts>) -> u64 {
         let Some(counts) = counts.filter(|_| !self.has_failed) else {
             self.has_failed = true;

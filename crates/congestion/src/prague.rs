@@ -28,10 +28,10 @@ const ALPHA_GAIN: f64 = 1.0 / 16.0;
 /// Share of the window kept after a loss.
 const LOSS_REDUCTION_FACTOR: f64 = 0.5;
 
-/// Round trip of which a flow with a shorter one behaves, once it has lasted.
-pub const VIRTUAL_RTT: Duration = Duration::from_millis(25);
+/// Round trip as which a shorter one counts, after [`TRANSITION_ROUNDS`].
+const VIRTUAL_RTT: Duration = Duration::from_millis(25);
 
-/// Round trips after slow start until it does: a short transfer is not slowed.
+/// Round trips after slow start from which on short ones count as [`VIRTUAL_RTT`]: a short transfer is not slowed.
 const TRANSITION_ROUNDS: u32 = 500;
 
 /// Packets that were acknowledged, and those of them that came marked.
@@ -67,11 +67,11 @@ pub struct Prague {
     feedback: Feedback,
     /// `alpha` is updated next with the acknowledgement of this packet or a later one,
     alpha_end: u64,
-    /// if the virtual round trip has passed since then.
+    /// if [`VIRTUAL_RTT`] has passed, for a short round trip, since then.
     alpha_at: Time,
     /// Marks do not reduce the window again until a packet above this number is acknowledged,
     mark_end: Option<u64>,
-    /// and the virtual round trip since then, when they last did, has passed.
+    /// and [`VIRTUAL_RTT`] has passed since they last did, for a short round trip.
     reduced_at: Option<Time>,
     /// In recovery until a packet above this number is acknowledged.
     recovery_end: Option<u64>,
@@ -118,18 +118,18 @@ impl Prague {
         self.window < self.ssthresh
     }
 
-    /// The round trip that it behaves by, if that is not its own.
-    fn virtual_rtt(&self) -> Option<Duration> {
+    /// The smoothed round trip, if it is one that counts as [`VIRTUAL_RTT`].
+    fn short_rtt(&self) -> Option<Duration> {
         let lasts = self.rounds >= TRANSITION_ROUNDS && !self.is_in_slow_start();
         self.smoothed_rtt.filter(|rtt| lasts && *rtt < VIRTUAL_RTT)
     }
 
-    /// True if the virtual round trip has passed since `at`, where there is one.
+    /// True if [`VIRTUAL_RTT`] has passed since `at`, or the round trip does not count as it.
     fn has_passed(&self, now: Time, at: Time) -> bool {
-        self.virtual_rtt().is_none() || now.since(at) >= VIRTUAL_RTT
+        self.short_rtt().is_none() || now.since(at) >= VIRTUAL_RTT
     }
 
-    /// A packet was acknowledged: the window grows, and alpha is updated once per round trip.
+    /// A packet was acknowledged: the window grows.
     fn grow(&mut self, ack: &Ack) {
         self.increase = 0.0;
         if self.recovery_end.is_some() || ack.app_limited() || !self.flight.uses(self.window()) {
@@ -139,8 +139,8 @@ impl Prague {
         self.increase = if self.is_in_slow_start() {
             acked
         } else {
-            // Of two flows with different round trips each would grow by a packet per own round trip.
-            let scale = self.virtual_rtt().map_or(1.0, |rtt| rtt.div_duration_f64(VIRTUAL_RTT));
+            // A packet per VIRTUAL_RTT, of a window that is as much smaller as the round trip is.
+            let scale = self.short_rtt().map_or(1.0, |rtt| rtt.div_duration_f64(VIRTUAL_RTT));
             scale * scale * self.mss * acked / self.window
         };
         self.set_window(self.window + self.increase);

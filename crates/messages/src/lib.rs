@@ -38,6 +38,7 @@ mod drops;
 mod flight;
 mod fragment;
 mod ids;
+mod keep_alive;
 mod keys;
 mod packet_numbers;
 mod path_mtu;

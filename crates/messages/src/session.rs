@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::drops::DroppedHere;
 use crate::fragment::Fragment;
 use crate::ids::Ids;
+use crate::keep_alive::KeepAlive;
 use crate::keys::{Opener, Protection, Sealer};
 use crate::path_mtu::PathMtu;
 use crate::random::{RANDOM_SECRET_BYTES, UnpredictableNumbers};
@@ -151,19 +152,6 @@ pub struct Session {
     counts: Counts,
 }
 
-/// Pings while the peer is silent.
-#[derive(Clone, Copy, Debug)]
-struct KeepAlive {
-    interval: Duration,
-    pinged_at: Time,
-}
-
-impl KeepAlive {
-    fn due(&self, heard_at: Time) -> Time {
-        heard_at.max(self.pinged_at) + self.interval
-    }
-}
-
 impl Session {
     /// A session from `now` on.
     pub fn new(now: Time, config: Config) -> Self {
@@ -172,7 +160,6 @@ impl Session {
         let mut random = UnpredictableNumbers::new(&config.random_secret);
         let controllers = Controllers { config: config.controller, seed: config.seed };
         let mtu = PathMtu::new(payload_bytes, config.max_payload_bytes);
-        let keep_alive = |interval| KeepAlive { interval, pinged_at: now };
         Self {
             sender: Sender::new(now, controllers, mtu, config.send, &mut random),
             sealer: Sealer::new(&config.protection, key_packets),
@@ -182,7 +169,7 @@ impl Session {
             route: Route::new(config.remote, config.follows),
             random,
             ids: config.ids,
-            keep_alive: config.keep_alive_interval.map(keep_alive),
+            keep_alive: config.keep_alive_interval.map(|interval| KeepAlive::new(now, interval)),
             heard_at: now,
             ended: false,
             control_packets: 0,
@@ -324,7 +311,7 @@ impl Session {
         if let Some(keep_alive) = &mut self.keep_alive
             && keep_alive.due(self.heard_at) <= now
         {
-            keep_alive.pinged_at = now;
+            keep_alive.pinged(now);
             self.write_control(&Frame::Ping, out)?;
             return Some(to);
         }

@@ -169,7 +169,8 @@ pub(super) fn queue(queue: &Queue) -> String {
         }
         Discipline::Abc { threshold } => format!("ABC at {}, holds {limit}", ms(threshold)),
         Discipline::DualPi2 { target, step_threshold } => {
-            format!("DualPI2 at {} and {}, holds {limit}", ms(target), ms(step_threshold))
+            let (target, step) = (ms(target), ms(step_threshold));
+            format!("DualPI2 at {target}, marks L4S above {step}, holds {limit}")
         }
         Discipline::PriorityDrop => format!("priority dropping, holds {limit}"),
         Discipline::DiscardTimer { timer } => {

@@ -98,7 +98,7 @@ pub struct Link {
     pub passes: Box<dyn Fn(Time) -> usize>,
     /// Where the receiver is at a time; `None`: nothing comes to it or from it.
     pub receiver_at: Box<dyn Fn(Time) -> Option<SocketAddr>>,
-    /// What a packet's code point is when it comes to the receiver.
+    /// Code point of a packet at the receiver, from the one that it left with.
     pub ecn: Box<dyn FnMut(Ecn) -> Ecn>,
     receiver_stands: bool,
     packets: u64,

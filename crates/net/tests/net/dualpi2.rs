@@ -56,8 +56,7 @@ fn updates_go_by_the_longer_wait_also_those_that_nobody_asked_for() {
     assert_eq!(queue.probability(now + MS(60_000)), 0.0);
 }
 
-/// What becomes of packets of a code point that leave while p' is `p`: shares of them that are marked, and
-/// dropped.
+/// Shares of packets of a code point that are marked, and dropped, while p' is `p`.
 fn fates(p: f64, ecn: Ecn) -> (f64, f64) {
     // Gains of zero keep the probability where one step has put it.
     let config = DualPi2Config {

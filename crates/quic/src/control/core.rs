@@ -199,7 +199,7 @@ impl Core {
 
     /// An acknowledgement reported more packets marked as having met congestion (ECN-CE).
     pub(super) fn on_marked(&mut self, now: Time, path: PathId) {
-        // noq tells that there are more, and not how many. Who has to know hears of it by the counts.
+        // noq tells that there are more, and not how many: a Scalable controller hears of marks by the ECN counts.
         if !self.is_scalable() {
             self.mark(now, path, 1);
         }

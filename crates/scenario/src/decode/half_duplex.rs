@@ -4,7 +4,8 @@ use airlane_base::Rate;
 
 use super::super::reader::Reader;
 use super::super::types::*;
-use super::link::{CAPACITY_KEYS, DOWN_LIMIT, capacity, queue, setting_way, way};
+use super::link::{CAPACITY_KEYS, DOWN_LIMIT, capacity, setting_way, way};
+use super::queue::queue;
 
 /// An access of kind "half_duplex".
 pub(super) fn half_duplex(r: &mut Reader<'_>) -> AccessKind {

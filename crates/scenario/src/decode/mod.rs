@@ -3,6 +3,7 @@
 mod half_duplex;
 mod link;
 mod network;
+mod queue;
 mod scheme;
 mod signal;
 mod wifi;

@@ -9,7 +9,7 @@ use airlane_wifi::{Access as EdcaParams, Format, Guard, Vector, Width};
 use super::super::bounds::range;
 use super::super::reader::{NONE, Reader};
 use super::super::types::*;
-use super::link::queue;
+use super::queue::queue;
 use super::signal::{INTERFERENCE, POWER, channel, interferer, place, signal};
 use crate::words;
 

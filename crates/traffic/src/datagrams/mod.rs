@@ -1,9 +1,9 @@
 //! Bulk data as datagrams, each acknowledged by itself: a sender without end under any controller.
 //!
-//! A controller that reads the mark (ECN) of each packet, as ABC does, needs a transport that tells each: QUIC
-//! acknowledges several at a time. Nothing is sent again: there is always newer data. A packet counts as lost by RFC 9002, section 6.1, and where
-//! nothing comes back a probe leaves after that RFC's time-out; long losses are no persistent
-//! congestion here.
+//! A controller that reads the mark (ECN) of each packet, as ABC does, needs a transport that tells each:
+//! QUIC acknowledges several at a time. Nothing is sent again: there is always newer data. A packet
+//! counts as lost by RFC 9002, section 6.1, and where nothing comes back a probe leaves after that RFC's
+//! time-out; long losses are no persistent congestion here.
 //!
 //! A datagram is `1`, its number (8 bytes, network byte order), data and the 16 bytes of a seal, zero;
 //! an acknowledgement is `2`, the number, `1` if the packet came marked (ECN-CE) else `0`, and a seal.
