@@ -10,6 +10,8 @@ use serde::Deserialize;
 pub(crate) struct Setting {
     /// Few rounds and short runs: for a look, not for the record.
     pub(crate) quick: bool,
+    /// Rounds of each measurement; `None`: as many as it has by itself.
+    pub(crate) rounds: Option<usize>,
     /// The project's folder.
     pub(crate) root: PathBuf,
     /// The shared data.
@@ -17,9 +19,9 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// `full` rounds of a measurement, one if it is for a look.
+    /// Rounds of a measurement that has `full` by itself, and one if it is for a look.
     pub(crate) fn rounds(&self, full: usize) -> usize {
-        if self.quick { 1 } else { full }
+        self.rounds.unwrap_or(if self.quick { 1 } else { full })
     }
 }
 

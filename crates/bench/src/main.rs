@@ -1,6 +1,6 @@
 //! The bench: every bar of speed and fidelity in one run, ours and the peers' in turn.
 //!
-//! `make bench`, or `airlane-bench [--only BAR]... [--out DIR] [--quick] [--strict]`. It prints one
+//! `make bench`, or `airlane-bench [--only BAR]... [--out DIR] [--quick] [--rounds N] [--strict]`. It prints one
 //! table, leaves it as `bench.md`, and leaves `bench.json`, rewritten after each bar: what is there
 //! is complete for the bars that finished. A bar that cannot be measured here says why.
 
@@ -48,6 +48,9 @@ struct Args {
     /// Few rounds and short runs: for a look, not for the record.
     #[arg(long)]
     quick: bool,
+    /// Rounds of each measurement that has several, instead of its own number.
+    #[arg(long, value_name = "N", value_parser = rounds)]
+    rounds: Option<usize>,
     /// Exit with 1 if a bar misses or is skipped.
     #[arg(long)]
     strict: bool,
@@ -71,6 +74,11 @@ struct Args {
     /// Fetch from it: JSON.
     #[arg(long, hide = true, value_name = "JSON")]
     child_fetch: Option<bars::tunnel::peer::Fetch>,
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    let rounds = text.parse().ok().filter(|rounds| (1..=100).contains(rounds));
+    rounds.ok_or_else(|| "expected a whole number of rounds from 1 to 100".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -105,7 +113,12 @@ fn bench(args: &Args) -> Result<Vec<Row>, InputError> {
     let bars = chosen(&args.only)?;
     let data = std::env::var_os("AIRLANE_DATA")
         .map_or_else(|| args.root.join("../shared/data"), PathBuf::from);
-    let setting = Setting { quick: args.quick, root: args.root.clone(), data };
+    let setting = Setting {
+        quick: args.quick,
+        rounds: args.rounds,
+        root: args.root.clone(),
+        data,
+    };
     let folder = OutFolder::prepare(&args.out)?;
     // Lest an old table pass for this run's, should it be stopped.
     folder.write("bench.md", b"")?;
