@@ -235,6 +235,11 @@ pub trait Controller: Send + Sync + Debug {
     fn bandwidth(&self) -> Option<Rate> {
         None
     }
+    /// True if [`bandwidth`](Self::bandwidth) is the rate that media are to have: with the headroom that
+    /// their frames need already taken off, and rising without more being asked of the path.
+    fn sets_media_rate(&self) -> bool {
+        false
+    }
     /// True if the path has been found to carry no more than [`bandwidth`](Self::bandwidth). Until then
     /// the bandwidth says what was asked of the path.
     fn has_filled_path(&self) -> bool {

@@ -9,6 +9,7 @@ use crate::controller::Controller;
 use crate::custom::CustomController;
 use crate::{
     Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Prague, Reno,
+    Scream,
 };
 
 /// Congestion control algorithm of this crate.
@@ -34,11 +35,13 @@ pub enum Algorithm {
     Ledbat,
     /// [`Prague`].
     Prague,
+    /// [`Scream`].
+    Scream,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Reno,
         Self::Cubic,
         Self::Coupled,
@@ -49,6 +52,7 @@ impl Algorithm {
         Self::Cupid,
         Self::Ledbat,
         Self::Prague,
+        Self::Scream,
     ];
 
     /// The name in scenarios and tables.
@@ -64,6 +68,7 @@ impl Algorithm {
             Self::Cupid => "cupid",
             Self::Ledbat => "ledbat",
             Self::Prague => "prague",
+            Self::Scream => "scream",
         }
     }
 }
@@ -108,6 +113,8 @@ pub enum ControllerConfig {
     Ledbat,
     /// [`Prague`].
     Prague,
+    /// [`Scream`].
+    Scream,
     /// One that another crate brings.
     Custom(CustomController),
 }
@@ -129,6 +136,7 @@ impl ControllerConfig {
             Algorithm::Cupid => Self::Cupid { fallback: Fallback::default(), weight: 1.0 },
             Algorithm::Ledbat => Self::Ledbat,
             Algorithm::Prague => Self::Prague,
+            Algorithm::Scream => Self::Scream,
         }
     }
 
@@ -150,6 +158,7 @@ impl ControllerConfig {
             Self::Cupid { .. } => Algorithm::Cupid,
             Self::Ledbat => Algorithm::Ledbat,
             Self::Prague => Algorithm::Prague,
+            Self::Scream => Algorithm::Scream,
             Self::Custom(_) => return None,
         })
     }
@@ -177,6 +186,7 @@ impl ControllerConfig {
             | Self::Abc
             | Self::Ledbat
             | Self::Prague
+            | Self::Scream
             | Self::Custom(_) => 1.0,
         }
     }
@@ -197,6 +207,7 @@ impl ControllerConfig {
             }
             Self::Ledbat => Box::new(Ledbat::new(mtu)),
             Self::Prague => Box::new(Prague::new(now, mtu)),
+            Self::Scream => Box::new(Scream::new(mtu)),
             Self::Custom(CustomController(kind)) => kind.build(now, mtu, seed),
         }
     }
@@ -214,8 +225,13 @@ mod tests {
             let built = config.build(Time::ZERO, 1350, Seed(1));
             assert_eq!(built.name(), algorithm.name());
             assert_eq!(built.last_signals().weight.is_some(), config.has_weight());
-            // RFC 6817 begins with two packets, the others with ten or more.
-            let min_packets = if algorithm == Algorithm::Ledbat { 2 } else { 10 };
+            // RFC 6817 begins with two packets, SCReAM with 3 times 3000 bytes, the others with ten
+            // packets or more.
+            let min_packets = match algorithm {
+                Algorithm::Ledbat => 2,
+                Algorithm::Scream => 6,
+                _ => 10,
+            };
             assert!(built.window() >= min_packets * 1350);
         }
         assert_eq!(ControllerConfig::cubic(2.5).build(Time::ZERO, 1350, Seed(1)).weight(), 2.5);

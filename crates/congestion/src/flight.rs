@@ -45,11 +45,21 @@ impl Flight {
         self.largest_sent.is_some()
     }
 
+    /// Most bytes in flight during this round or the last.
+    pub fn max_in_flight(&self) -> u64 {
+        self.peak.max(self.last_peak)
+    }
+
+    /// Most bytes in flight during the last round.
+    pub fn last_max_in_flight(&self) -> u64 {
+        self.last_peak
+    }
+
     /// True if at least half of `window` bytes was in flight during this round or the last: a
     /// window that is not used is not tested, and must not grow (RFC 9002, section 7.8). Half, as
     /// acknowledgements that come in batches and a pacer keep the flight below the window.
     pub fn uses(&self, window: u64) -> bool {
-        self.peak.max(self.last_peak).saturating_mul(2) >= window
+        self.max_in_flight().saturating_mul(2) >= window
     }
 }
 

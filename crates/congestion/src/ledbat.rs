@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 
+use crate::base_delay::BaseDelay;
 use crate::controller::{Ack, Controller, Loss, Marked, Sent};
 use crate::flight::Flight;
 use crate::{MAX_WINDOW_BYTES, pacing, whole_bytes};
@@ -32,9 +33,6 @@ const GAIN: f64 = 1.0;
 
 /// Samples whose least is the current delay (CURRENT_FILTER).
 const CURRENT_SAMPLES: usize = 4;
-
-/// Minutes whose least delay is the base delay (BASE_HISTORY).
-const BASE_MINUTES: usize = 10;
 
 /// Least window in packets (MIN_CWND), and that of the beginning (INIT_CWND).
 const MIN_WINDOW_PACKETS: f64 = 2.0;
@@ -50,8 +48,7 @@ pub struct Ledbat {
     window: f64,
     /// The last delays, seconds.
     current: VecDeque<f64>,
-    /// The least delay of each of the last minutes, seconds, with the number of the minute.
-    base: VecDeque<(u64, f64)>,
+    base: BaseDelay,
     /// In recovery until a packet above this number is acknowledged.
     recovery_end: Option<u64>,
     smoothed_rtt: Option<Duration>,
@@ -65,7 +62,7 @@ impl Ledbat {
             mss: mtu.max(1) as f64,
             window: MIN_WINDOW_PACKETS,
             current: VecDeque::with_capacity(CURRENT_SAMPLES),
-            base: VecDeque::with_capacity(BASE_MINUTES),
+            base: BaseDelay::default(),
             recovery_end: None,
             smoothed_rtt: None,
             flight: Flight::default(),
@@ -78,16 +75,8 @@ impl Ledbat {
             self.current.pop_front();
         }
         self.current.push_back(delay);
-        let minute = now.as_secs_f64() as u64 / 60;
-        match self.base.back_mut() {
-            Some((last, least)) if *last == minute => *least = least.min(delay),
-            _ => self.base.push_back((minute, delay)),
-        }
-        while self.base.len() > BASE_MINUTES {
-            self.base.pop_front();
-        }
+        let base = self.base.update(now, delay);
         let current = self.current.iter().copied().fold(f64::INFINITY, f64::min);
-        let base = self.base.iter().map(|(_, least)| *least).fold(f64::INFINITY, f64::min);
         current - base
     }
 

@@ -13,10 +13,12 @@
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
 //! | `ledbat` | [`ledbat`](mod@ledbat) | RFC 6817, with round trips |
 //! | `prague` | [`prague`](mod@prague) | draft-briscoe-iccrg-prague-congestion-control-04 (L4S) |
+//! | `scream` | [`scream`](mod@scream) | draft-ietf-ccwg-rfc8298bis-screamv2, for live media (L4S) |
 //! | `explicit` | [`explicit`] | a rate that is set from outside |
 //! | `cupid` | [`cupid`](mod@cupid) | a rate that a WiFi receiver measures, with a fallback |
 
 pub mod abc;
+mod base_delay;
 pub mod bbr;
 pub mod controller;
 pub mod coupled;
@@ -35,6 +37,7 @@ pub mod pacing;
 pub mod prague;
 pub mod rate_sample;
 pub mod reno;
+pub mod scream;
 pub mod send;
 
 pub use abc::Abc;
@@ -57,6 +60,7 @@ pub use pacer::Pacer;
 pub use prague::Prague;
 pub use rate_sample::RateSampler;
 pub use reno::Reno;
+pub use scream::Scream;
 pub use send::{Acked, Counts, InFlight, PathId, SendState, Verdict};
 
 /// UDP payload in bytes of a full packet where nothing else is said.

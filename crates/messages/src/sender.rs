@@ -176,11 +176,13 @@ impl Sender {
         Some(rate.scale(self.ip_factor()))
     }
 
-    /// The rate that an encoder may ask for, IP bytes. An estimate grows only if more than it is asked for:
-    /// where all of late has arrived, that is what the controller lets leave while it probes.
+    /// The rate that an encoder may ask for, IP bytes. An estimate grows only if more than it is asked for,
+    /// unless it is the rate of media: where all of late has arrived, that is what the controller lets leave
+    /// while it probes.
     pub(crate) fn target(&self, now: Time) -> Option<Rate> {
         let bandwidth = self.bandwidth()?;
-        if self.drops.last.is_some_and(|at| now.since(at) < CALM) {
+        let is_media_rate = self.controller().is_some_and(Controller::sets_media_rate);
+        if is_media_rate || self.drops.last.is_some_and(|at| now.since(at) < CALM) {
             return Some(bandwidth);
         }
         let paced = self.pacing_rate().unwrap_or(bandwidth);

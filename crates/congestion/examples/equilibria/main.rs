@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat, prague;
-//! all of them if none is named. Five seeds if not said otherwise.
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat, prague,
+//! scream; all of them if none is named. Five seeds if not said otherwise.
 
 mod coupled;
 mod cupid;
@@ -12,6 +12,7 @@ mod cupid;
 mod harness;
 mod links;
 mod prague;
+mod scream;
 mod tables;
 
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 14] = [
+const TABLES: [(&str, Table); 15] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -34,6 +35,7 @@ const TABLES: [(&str, Table); 14] = [
     ("cupid", cupid::cupid),
     ("ledbat", links::ledbat),
     ("prague", prague::prague),
+    ("scream", scream::scream),
 ];
 
 fn main() -> ExitCode {

@@ -12,4 +12,5 @@ mod liars;
 mod prague;
 mod properties;
 mod response;
+mod scream;
 mod send_state;

@@ -3,6 +3,7 @@
 mod ecn;
 mod hostile;
 mod link;
+mod media_rate;
 mod outage;
 mod path;
 mod vectors;

@@ -23,7 +23,7 @@ pub use queue::Discipline;
 pub use sender::{AckPolicy, OnOff, PACKET_BYTES};
 
 use queue::{Bottleneck, Departure, Fate};
-use sender::Sender;
+use sender::{Media, Sender};
 
 /// One flow of a scene.
 pub struct Flow {
@@ -39,6 +39,8 @@ pub struct Flow {
     pub start: Time,
     /// Pauses, if it makes any.
     pub on_off: Option<OnOff>,
+    /// Time between frames of a medium at the rate that the controller gives; `None`: always data.
+    pub frames: Option<Duration>,
     /// Weights to set, by time.
     pub weights: Vec<(Time, f64)>,
     /// What its receiver reports, if it does.
@@ -68,6 +70,7 @@ impl Flow {
             burst: BURST_PACKETS,
             start: Time::ZERO,
             on_off: None,
+            frames: None,
             weights,
             reports: None,
         }
@@ -188,7 +191,10 @@ pub fn run(scene: &Scene, flows: Vec<Flow>) -> Outcome {
         if let Some(reports) = &flow.reports {
             world.push(flow.start + reports.every, id, What::Report);
         }
-        world.senders.push(Sender::new(flow.controller, flow.on_off, flow.burst, flow.start));
+        let media = flow.frames.map(|interval| Media::new(interval, flow.start));
+        let mut sender = Sender::new(flow.controller, flow.on_off, flow.burst, flow.start);
+        sender.media = media;
+        world.senders.push(sender);
         world.peers.push(Peer {
             rtt: flow.rtt,
             acks: flow.acks,

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use airlane_base::Time;
+use airlane_base::{Rate, Time};
 use airlane_congestion::{
     Ack, Controller, Limit, Loss, LossCause, Marked, Pacer, RateSampler, Rtt, Sent,
 };
@@ -72,6 +72,35 @@ impl OnOff {
     }
 }
 
+/// A medium of one frame per interval, at the rate of media that the controller gives.
+pub struct Media {
+    interval: Duration,
+    next_frame: Time,
+    /// Bytes of frames that wait.
+    waiting: f64,
+}
+
+/// Rate of a medium until the controller gives one.
+const INITIAL_MEDIA_RATE: Rate = Rate::from_bps(100_000);
+
+impl Media {
+    pub fn new(interval: Duration, start: Time) -> Self {
+        Self { interval, next_frame: start, waiting: 0.0 }
+    }
+
+    fn update(&mut self, now: Time, rate: Option<Rate>) {
+        let rate = rate.unwrap_or(INITIAL_MEDIA_RATE);
+        while self.next_frame <= now {
+            self.waiting += rate.as_f64() / 8.0 * self.interval.as_secs_f64();
+            self.next_frame += self.interval;
+        }
+    }
+
+    fn has_packet(&self) -> bool {
+        self.waiting >= PACKET_BYTES as f64
+    }
+}
+
 /// What the sender wants after it was driven.
 pub struct Drive {
     /// Packets to put on the wire.
@@ -85,6 +114,7 @@ pub struct Sender {
     pub controller: Box<dyn Controller>,
     pub sampler: RateSampler,
     pub on_off: Option<OnOff>,
+    pub media: Option<Media>,
     packets: VecDeque<InFlight>,
     base: u64,
     next_pn: u64,
@@ -116,6 +146,7 @@ impl Sender {
             pacer: Pacer::new(PACKET_BYTES).with_burst(burst),
             sampler: RateSampler::new(),
             on_off,
+            media: None,
             packets: VecDeque::new(),
             base: 0,
             next_pn: 0,
@@ -247,8 +278,15 @@ impl Sender {
         }
         let (active, change) = self.on_off.map_or((true, Time::FAR_FUTURE), |o| o.at(now));
         let mut wake = change;
+        if let Some(media) = &mut self.media {
+            media.update(now, self.controller.bandwidth());
+            wake = wake.min(media.next_frame);
+        }
         self.pacer.begin();
-        while active && self.in_flight + PACKET_BYTES <= self.controller.window() {
+        while active
+            && self.has_media()
+            && self.in_flight + PACKET_BYTES <= self.controller.window()
+        {
             self.pacer.set_rate(now, self.controller.pacing_rate());
             if self.pacer.release() > now {
                 self.pacer.hold();
@@ -256,8 +294,11 @@ impl Sender {
                 break;
             }
             send.push(self.emit(now));
+            if let Some(media) = &mut self.media {
+                media.waiting -= PACKET_BYTES as f64;
+            }
         }
-        self.app_limited = !active;
+        self.app_limited = !active || !self.has_media();
         if self.app_limited {
             self.sampler.on_app_limited(self.in_flight);
         }
@@ -268,6 +309,11 @@ impl Sender {
         }
         self.look(now);
         Drive { send, wake }
+    }
+
+    /// True if the medium has a packet to send; always, of a flow without one.
+    fn has_media(&self) -> bool {
+        self.media.as_ref().is_none_or(Media::has_packet)
     }
 
     fn emit(&mut self, now: Time) -> u64 {
