@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::controller::Controller;
 use crate::custom::CustomController;
 use crate::{
-    Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Prague, Reno,
+    Abc, Bbr, Bbr3, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Prague,
+    Reno,
 };
 
 /// Congestion control algorithm of this crate.
@@ -34,11 +35,13 @@ pub enum Algorithm {
     Ledbat,
     /// [`Prague`].
     Prague,
+    /// [`Bbr3`].
+    Bbr3,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Reno,
         Self::Cubic,
         Self::Coupled,
@@ -49,6 +52,7 @@ impl Algorithm {
         Self::Cupid,
         Self::Ledbat,
         Self::Prague,
+        Self::Bbr3,
     ];
 
     /// The name in scenarios and tables.
@@ -64,6 +68,7 @@ impl Algorithm {
             Self::Cupid => "cupid",
             Self::Ledbat => "ledbat",
             Self::Prague => "prague",
+            Self::Bbr3 => "bbr3",
         }
     }
 }
@@ -108,6 +113,8 @@ pub enum ControllerConfig {
     Ledbat,
     /// [`Prague`].
     Prague,
+    /// [`Bbr3`].
+    Bbr3,
     /// One that another crate brings.
     Custom(CustomController),
 }
@@ -129,6 +136,7 @@ impl ControllerConfig {
             Algorithm::Cupid => Self::Cupid { fallback: Fallback::default(), weight: 1.0 },
             Algorithm::Ledbat => Self::Ledbat,
             Algorithm::Prague => Self::Prague,
+            Algorithm::Bbr3 => Self::Bbr3,
         }
     }
 
@@ -150,6 +158,7 @@ impl ControllerConfig {
             Self::Cupid { .. } => Algorithm::Cupid,
             Self::Ledbat => Algorithm::Ledbat,
             Self::Prague => Algorithm::Prague,
+            Self::Bbr3 => Algorithm::Bbr3,
             Self::Custom(_) => return None,
         })
     }
@@ -177,12 +186,14 @@ impl ControllerConfig {
             | Self::Abc
             | Self::Ledbat
             | Self::Prague
+            | Self::Bbr3
             | Self::Custom(_) => 1.0,
         }
     }
 
     /// The controller of a connection that starts at `now` with packets of `mtu` bytes of UDP
-    /// payload. `seed` is the connection's: BBR draws its first phase from it.
+    /// payload. `seed` is the connection's: BBR draws its first phase from it, its version 3 the time
+    /// between probes.
     pub fn build(&self, now: Time, mtu: u64, seed: Seed) -> Box<dyn Controller> {
         match *self {
             Self::Reno => Box::new(Reno::new(mtu)),
@@ -197,6 +208,7 @@ impl ControllerConfig {
             }
             Self::Ledbat => Box::new(Ledbat::new(mtu)),
             Self::Prague => Box::new(Prague::new(now, mtu)),
+            Self::Bbr3 => Box::new(Bbr3::new(now, mtu, seed)),
             Self::Custom(CustomController(kind)) => kind.build(now, mtu, seed),
         }
     }

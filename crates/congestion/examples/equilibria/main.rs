@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
-//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat, prague;
+//! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat, prague, bbr3;
 //! all of them if none is named. Five seeds if not said otherwise.
 
+mod bbr3;
 mod coupled;
 mod cupid;
 #[path = "../../tests/congestion/harness/mod.rs"]
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 14] = [
+const TABLES: [(&str, Table); 15] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -34,6 +35,7 @@ const TABLES: [(&str, Table); 14] = [
     ("cupid", cupid::cupid),
     ("ledbat", links::ledbat),
     ("prague", prague::prague),
+    ("bbr3", bbr3::bbr3),
 ];
 
 fn main() -> ExitCode {

@@ -16,7 +16,7 @@ words! {
     Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
         "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit,
         "abc" => Self::Abc, "cupid" => Self::Cupid, "ledbat" => Self::Ledbat,
-        "prague" => Self::Prague;
+        "prague" => Self::Prague, "bbr3" => Self::Bbr3;
     Fallback: "cubic" => Self::Cubic, "bbr" => Self::Bbr;
     RuleKind: "paper" => Self::Paper, "default" => Self::Default;
     Charging: "literal" => Self::Literal, "packed" => Self::Packed;
@@ -100,6 +100,7 @@ pub fn control(
         Algorithm::Abc => ControllerConfig::Abc,
         Algorithm::Ledbat => ControllerConfig::Ledbat,
         Algorithm::Prague => ControllerConfig::Prague,
+        Algorithm::Bbr3 => ControllerConfig::Bbr3,
         Algorithm::Cupid => ControllerConfig::Cupid {
             fallback: fallback.unwrap_or_default(),
             weight: weight.unwrap_or(1.0),
