@@ -113,12 +113,7 @@ fn bench(args: &Args) -> Result<Vec<Row>, InputError> {
     let bars = chosen(&args.only)?;
     let data = std::env::var_os("AIRLANE_DATA")
         .map_or_else(|| args.root.join("../shared/data"), PathBuf::from);
-    let setting = Setting {
-        quick: args.quick,
-        rounds: args.rounds,
-        root: args.root.clone(),
-        data,
-    };
+    let setting = Setting { quick: args.quick, rounds: args.rounds, root: args.root.clone(), data };
     let folder = OutFolder::prepare(&args.out)?;
     // Lest an old table pass for this run's, should it be stopped.
     folder.write("bench.md", b"")?;

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::controller::Controller;
 use crate::custom::CustomController;
 use crate::{
-    Abc, Bbr, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Prague, Reno,
-    Scream,
+    Abc, Bbr, Bbr3, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Prague,
+    Reno, Scream,
 };
 
 /// Congestion control algorithm of this crate.
@@ -37,11 +37,13 @@ pub enum Algorithm {
     Prague,
     /// [`Scream`].
     Scream,
+    /// [`Bbr3`].
+    Bbr3,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Reno,
         Self::Cubic,
         Self::Coupled,
@@ -53,6 +55,7 @@ impl Algorithm {
         Self::Ledbat,
         Self::Prague,
         Self::Scream,
+        Self::Bbr3,
     ];
 
     /// The name in scenarios and tables.
@@ -69,6 +72,7 @@ impl Algorithm {
             Self::Ledbat => "ledbat",
             Self::Prague => "prague",
             Self::Scream => "scream",
+            Self::Bbr3 => "bbr3",
         }
     }
 }
@@ -115,6 +119,8 @@ pub enum ControllerConfig {
     Prague,
     /// [`Scream`].
     Scream,
+    /// [`Bbr3`].
+    Bbr3,
     /// One that another crate brings.
     Custom(CustomController),
 }
@@ -137,6 +143,7 @@ impl ControllerConfig {
             Algorithm::Ledbat => Self::Ledbat,
             Algorithm::Prague => Self::Prague,
             Algorithm::Scream => Self::Scream,
+            Algorithm::Bbr3 => Self::Bbr3,
         }
     }
 
@@ -159,6 +166,7 @@ impl ControllerConfig {
             Self::Ledbat => Algorithm::Ledbat,
             Self::Prague => Algorithm::Prague,
             Self::Scream => Algorithm::Scream,
+            Self::Bbr3 => Algorithm::Bbr3,
             Self::Custom(_) => return None,
         })
     }
@@ -187,12 +195,14 @@ impl ControllerConfig {
             | Self::Ledbat
             | Self::Prague
             | Self::Scream
+            | Self::Bbr3
             | Self::Custom(_) => 1.0,
         }
     }
 
     /// The controller of a connection that starts at `now` with packets of `mtu` bytes of UDP
-    /// payload. `seed` is the connection's: BBR draws its first phase from it.
+    /// payload. `seed` is the connection's: BBR draws its first phase from it, its version 3 the time
+    /// between probes.
     pub fn build(&self, now: Time, mtu: u64, seed: Seed) -> Box<dyn Controller> {
         match *self {
             Self::Reno => Box::new(Reno::new(mtu)),
@@ -208,6 +218,7 @@ impl ControllerConfig {
             Self::Ledbat => Box::new(Ledbat::new(mtu)),
             Self::Prague => Box::new(Prague::new(now, mtu)),
             Self::Scream => Box::new(Scream::new(mtu)),
+            Self::Bbr3 => Box::new(Bbr3::new(now, mtu, seed)),
             Self::Custom(CustomController(kind)) => kind.build(now, mtu, seed),
         }
     }

@@ -11,6 +11,7 @@
 //! | `coupled` | [`coupled`] | RFC 6356 (LIA), for the paths of one stream |
 //! | `fast` | [`fast`] | FAST TCP, with a real-valued weight |
 //! | `bbr` | [`bbr`] | draft-cardwell-iccrg-bbr-congestion-control-00 (BBRv1, 2016) |
+//! | `bbr3` | [`bbr3`] | draft-ietf-ccwg-bbr-06 (BBRv3, 2026) |
 //! | `ledbat` | [`ledbat`](mod@ledbat) | RFC 6817, with round trips |
 //! | `prague` | [`prague`](mod@prague) | draft-briscoe-iccrg-prague-congestion-control-04 (L4S) |
 //! | `scream` | [`scream`](mod@scream) | draft-ietf-ccwg-rfc8298bis-screamv2, for live media (L4S) |
@@ -20,6 +21,7 @@
 pub mod abc;
 mod base_delay;
 pub mod bbr;
+pub mod bbr3;
 pub mod controller;
 pub mod coupled;
 pub mod cubic;
@@ -39,9 +41,11 @@ pub mod rate_sample;
 pub mod reno;
 pub mod scream;
 pub mod send;
+mod windowed_max;
 
 pub use abc::Abc;
 pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use controller::{
     Ack, Controller, Grant, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent,
     Signal,

@@ -76,7 +76,7 @@ fn its_controller_and_its_queue_take_part() {
     assert!(page.contains("newest-first, holds"), "the queue is named");
     let wrong = registry().scenarios().keys_as_markdown();
     assert!(
-        wrong.contains("\"scream\", \"fixed\"") && wrong.contains("\"dualpi2\", \"newest-first\"")
+        wrong.contains("\"bbr3\", \"fixed\"") && wrong.contains("\"dualpi2\", \"newest-first\"")
     );
 }
 

@@ -158,7 +158,7 @@ fn one_of<T>(
 }
 
 /// A number above zero.
-#[cfg(feature = "video")]
+#[cfg(any(feature = "call", feature = "video"))]
 fn positive_number(text: &str) -> Result<f64, String> {
     number(text, 0.001, 1e6)
 }
@@ -170,7 +170,7 @@ fn share_of_one(text: &str) -> Result<f64, String> {
 }
 
 /// A number within bounds: those of `scheme.minerva.alpha` and `scheme.weight`.
-#[cfg(feature = "video")]
+#[cfg(any(feature = "call", feature = "video"))]
 fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
     let value: f64 = text.parse().unwrap_or(f64::NAN);
     let sound = (least..=most).contains(&value);

@@ -3,8 +3,9 @@
 //! `cargo run --release -p airlane-congestion --example equilibria -- [--seeds N] [TABLE...]`
 //!
 //! Tables: ratios, long, textbook, crowd, changing, small, variations, bbr, fast, coupled, abc, cupid, ledbat, prague,
-//! scream; all of them if none is named. Five seeds if not said otherwise.
+//! scream, bbr3; all of them if none is named. Five seeds if not said otherwise.
 
+mod bbr3;
 mod coupled;
 mod cupid;
 #[path = "../../tests/congestion/harness/mod.rs"]
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 /// Prints its tables, measured with so many seeds.
 type Table = fn(u64);
 
-const TABLES: [(&str, Table); 15] = [
+const TABLES: [(&str, Table); 16] = [
     ("ratios", tables::ratios),
     ("long", tables::long),
     ("textbook", tables::textbook),
@@ -36,6 +37,7 @@ const TABLES: [(&str, Table); 15] = [
     ("ledbat", links::ledbat),
     ("prague", prague::prague),
     ("scream", scream::scream),
+    ("bbr3", bbr3::bbr3),
 ];
 
 fn main() -> ExitCode {

@@ -1,34 +1,8 @@
-//! The windowed filters of BBR's model of the path.
+//! The least round-trip time in BBR's model of the path.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use airlane_base::{Rate, Time};
-
-/// The largest rate of the last rounds (`BtlBwFilter`), exact.
-#[derive(Clone, Debug, Default)]
-pub(super) struct MaxRate {
-    /// Rounds rising, rates falling: the front is the maximum.
-    samples: VecDeque<(u64, Rate)>,
-}
-
-impl MaxRate {
-    /// Adds a sample of `round` and forgets what is `window` rounds old.
-    pub fn update(&mut self, round: u64, rate: Rate, window: u64) {
-        while self.samples.back().is_some_and(|&(_, r)| r <= rate) {
-            self.samples.pop_back();
-        }
-        self.samples.push_back((round, rate));
-        while self.samples.front().is_some_and(|&(r, _)| r.saturating_add(window) <= round) {
-            self.samples.pop_front();
-        }
-    }
-
-    /// The maximum, zero before a sample.
-    pub fn get(&self) -> Rate {
-        self.samples.front().map_or(Rate::ZERO, |&(_, rate)| rate)
-    }
-}
+use airlane_base::Time;
 
 /// The least round-trip time of the last seconds (`RTprop`).
 #[derive(Clone, Copy, Debug)]
@@ -65,19 +39,6 @@ impl MinRtt {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_maximum_leaves_after_its_window() {
-        let mut f = MaxRate::default();
-        assert_eq!(f.get(), Rate::ZERO);
-        f.update(0, Rate::from_mbps(9.0), 10);
-        for round in 1..10 {
-            f.update(round, Rate::from_mbps(5.0), 10);
-            assert_eq!(f.get(), Rate::from_mbps(9.0));
-        }
-        f.update(10, Rate::from_mbps(4.0), 10);
-        assert_eq!(f.get(), Rate::from_mbps(5.0));
-    }
 
     #[test]
     fn the_minimum_is_replaced_when_it_is_old() {

@@ -10,8 +10,9 @@ use rand::RngExt;
 
 use crate::controller::{Ack, Controller, Loss, Marked, RateSample, Sent};
 use crate::flight::Flight;
+use crate::windowed_max::WindowedMax;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
-use filter::{MaxRate, MinRtt};
+use filter::MinRtt;
 
 /// 2/ln 2: the least gain that doubles the rate per round (section 4.3.2.1).
 const HIGH_GAIN: f64 = 2.885;
@@ -80,7 +81,8 @@ pub struct Bbr {
     mss: f64,
     mode: Mode,
     rng: Rng,
-    bandwidth: MaxRate,
+    /// The largest rate of the last rounds (`BtlBwFilter`).
+    bandwidth: WindowedMax<Rate>,
     rtprop: MinRtt,
     /// Rounds by delivered bytes (section 4.1.1.2).
     round: u64,
@@ -118,7 +120,7 @@ impl Bbr {
             mss,
             mode: Mode::Startup,
             rng: seed.split("bbr").rng(),
-            bandwidth: MaxRate::default(),
+            bandwidth: WindowedMax::default(),
             rtprop: MinRtt::new(now),
             round: 0,
             round_start: false,

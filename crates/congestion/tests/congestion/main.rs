@@ -2,6 +2,8 @@
 
 mod abc;
 mod bbr;
+mod bbr3;
+mod bbr3_links;
 mod coupled;
 mod cupid;
 mod equilibria;

@@ -14,11 +14,12 @@ use airlane_scenario::{
 
 /// A scheme's name with a capital, or in capitals if it is an abbreviation.
 pub fn scheme_title(name: &str) -> String {
-    if name.len() <= 3 {
-        return name.to_uppercase();
+    match name {
+        "bbr3" => "BBRv3".to_owned(),
+        "scream" => "SCReAM".to_owned(),
+        _ if name.len() <= 3 => name.to_uppercase(),
+        _ => sentence(name),
     }
-    let mut letters = name.chars();
-    letters.next().map_or_else(String::new, |c| c.to_uppercase().chain(letters).collect())
 }
 
 /// `one` to `twelve`, then digits.

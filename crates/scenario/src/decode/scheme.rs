@@ -16,7 +16,7 @@ words! {
     Algorithm: "reno" => Self::Reno, "cubic" => Self::Cubic,
         "coupled" => Self::Coupled, "fast" => Self::Fast, "bbr" => Self::Bbr, "explicit" => Self::Explicit,
         "abc" => Self::Abc, "cupid" => Self::Cupid, "ledbat" => Self::Ledbat,
-        "prague" => Self::Prague, "scream" => Self::Scream;
+        "prague" => Self::Prague, "scream" => Self::Scream, "bbr3" => Self::Bbr3;
     Fallback: "cubic" => Self::Cubic, "bbr" => Self::Bbr;
     RuleKind: "paper" => Self::Paper, "default" => Self::Default;
     Charging: "literal" => Self::Literal, "packed" => Self::Packed;
@@ -101,6 +101,7 @@ pub fn control(
         Algorithm::Ledbat => ControllerConfig::Ledbat,
         Algorithm::Prague => ControllerConfig::Prague,
         Algorithm::Scream => ControllerConfig::Scream,
+        Algorithm::Bbr3 => ControllerConfig::Bbr3,
         Algorithm::Cupid => ControllerConfig::Cupid {
             fallback: fallback.unwrap_or_default(),
             weight: weight.unwrap_or(1.0),
