@@ -137,8 +137,6 @@ impl Line {
         let mid = self.mid;
         session.call(|rtc| {
             if let Some(stream) = rtc.direct_api().stream_tx_by_mid(mid, None) {
-                // The publisher has paced its packets.
-                stream.set_unpaced(true);
                 if mark.is_some_and(begins_key_picture) {
                     // Nor what it drops for a key frame.
                     stream.set_rtx_cache(RTX_PACKETS, RTX_AGE, Some(RTX_SHARE));
