@@ -125,8 +125,8 @@ impl Session {
                         traffic.sent_bytes += transmit.contents.len() as u64 + header_bytes;
                         traffic.sent_packets += 1;
                         send(&transmit);
-                        // Its pacer lets no other packet out before it was called. To be asked for the time first would
-                        // have it go through all streams once more.
+                        // Until it is called with the time it gives no further packet. Polling it first, for that time,
+                        // would have it go through all streams once more.
                         rtc.handle_input(Input::Timeout(now))?;
                     }
                     Output::Event(event) => events.push(event),
