@@ -50,7 +50,7 @@ impl Bounds {
     }
 }
 
-/// What the path delivered and lost in the last round trip (section 2.10).
+/// Deliveries and losses of the last round trip (section 2.10).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Latest {
     /// The largest delivery rate in bit/s, and the largest volume in bytes.
