@@ -23,6 +23,7 @@ use std::process::ExitCode;
 use airlane_base::InputError;
 use airlane_sim::{COMMIT, OutFolder};
 use clap::Parser;
+use clap::builder::RangedU64ValueParser;
 use serde::Serialize;
 
 use crate::bar::{Bar, Problem, Setting};
@@ -49,7 +50,7 @@ struct Args {
     #[arg(long)]
     quick: bool,
     /// Rounds of each measurement that has several, instead of its own number.
-    #[arg(long, value_name = "N", value_parser = rounds)]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=100))]
     rounds: Option<usize>,
     /// Exit with 1 if a bar misses or is skipped.
     #[arg(long)]
@@ -74,11 +75,6 @@ struct Args {
     /// Fetch from it: JSON.
     #[arg(long, hide = true, value_name = "JSON")]
     child_fetch: Option<bars::tunnel::peer::Fetch>,
-}
-
-fn rounds(text: &str) -> Result<usize, String> {
-    let rounds = text.parse().ok().filter(|rounds| (1..=100).contains(rounds));
-    rounds.ok_or_else(|| "expected a whole number of rounds from 1 to 100".to_owned())
 }
 
 fn main() -> ExitCode {

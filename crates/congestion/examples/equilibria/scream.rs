@@ -14,7 +14,7 @@ const FRAME_INTERVAL: Duration = Duration::from_millis(20);
 /// Time between the starts of flows, so that their frames do not come together.
 const START_INTERVAL: Duration = Duration::from_millis(7);
 
-/// What a SCReAM flow sends.
+/// Source of the data of a SCReAM flow.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
     /// Frames at the rate that it gives.
@@ -65,7 +65,7 @@ impl Case {
         (1..=seeds).map(run_once).collect()
     }
 
-    /// The same with media and with bulk.
+    /// Outcomes with media, and with data without end.
     fn both(self, algorithms: &[Algorithm], seeds: u64) -> Both {
         Both([Source::Media, Source::Bulk].map(|source| self.outcomes(algorithms, source, seeds)))
     }

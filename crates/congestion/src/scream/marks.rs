@@ -27,7 +27,7 @@ impl MarkedShare {
         self.packets = self.packets.saturating_add(1);
     }
 
-    /// So many of the acknowledged packets came marked.
+    /// Counts acknowledged packets that came marked.
     pub fn marked(&mut self, packets: u64) {
         self.marked = self.marked.saturating_add(packets);
     }

@@ -48,7 +48,7 @@ pub(super) struct AckedRate {
 }
 
 impl AckedRate {
-    /// So many bytes were acknowledged, while the target is `target_bps`.
+    /// Counts acknowledged bytes. `target_bps` is the target now.
     pub fn update(&mut self, now: Time, bytes: f64, rtt: Duration, target_bps: f64) {
         self.bytes += bytes;
         let elapsed = self.since.map(|at| now.since(at));

@@ -15,13 +15,13 @@ const PACKETS: u64 = 50;
 const MBPS: f64 = 10.0;
 const STARTUP: f64 = 2.77;
 
-/// What happens to the packets of a round trip.
+/// Fate of the packets of a round trip.
 #[derive(Clone, Copy)]
 struct Round {
     /// Delivery rate that each packet measures.
     mbps: f64,
     app_limited: bool,
-    /// Packets that are lost: so many, one of each two if `apart`, else one behind the other.
+    /// Number of lost packets: one of each two if `apart`, else one behind the other.
     lost: u64,
     apart: bool,
     /// Packets that a queue drops on purpose, and packets that come marked.

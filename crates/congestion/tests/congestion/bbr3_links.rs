@@ -113,7 +113,7 @@ impl Link {
         (flow, looks)
     }
 
-    /// So many flows of one kind, started five seconds apart.
+    /// `n` flows of one kind, started five seconds apart.
     fn several(self, algorithm: Algorithm, n: u64) -> Outcome {
         let flows = (0..n).map(|i| {
             let mut flow = self.flow(algorithm, i);

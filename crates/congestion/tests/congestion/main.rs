@@ -4,6 +4,7 @@ mod abc;
 mod bbr;
 mod bbr3;
 mod bbr3_links;
+mod contention;
 mod coupled;
 mod cupid;
 mod equilibria;

@@ -3,36 +3,22 @@
 
 use std::time::Duration;
 
-use airlane_base::{Rate, Seed, Time};
+use airlane_base::Time;
 use airlane_congestion::controller::{Limit, Rtt};
-use airlane_congestion::{Ack, Algorithm, Controller, ControllerConfig, Marked, Prague, Sent};
+use airlane_congestion::{Ack, Algorithm, Controller, Marked, Prague, Sent};
 
-use crate::harness::{AckPolicy, Discipline, Flow, Outcome, PACKET_BYTES, Scene, run};
+use crate::contention::{Kind, contend};
+use crate::harness::{Discipline, Outcome};
 
-/// Flows of these controllers on a link, from 20 s to 60 s.
-fn contend(algorithms: &[Algorithm], discipline: Discipline, mbps: f64, rtt_ms: u64) -> Outcome {
-    let scene = Scene {
-        discipline,
-        service: Rate::from_mbps(mbps).time_for(PACKET_BYTES + 28),
-        jitter: 1.0,
-        duration: Duration::from_secs(60),
-        warmup: Duration::from_secs(20),
-        seed: Seed(3),
-    };
-    let flow = |algorithm: &Algorithm| {
-        let config = ControllerConfig::new(*algorithm);
-        let controller = config.build(Time::ZERO, PACKET_BYTES, Seed(1));
-        let mut flow = Flow::new(controller, Duration::from_millis(rtt_ms));
-        flow.acks = AckPolicy::EACH;
-        flow.burst = 1.0;
-        flow
-    };
-    run(&scene, algorithms.iter().map(flow).collect())
+/// Flows of these controllers, which always have data, on a link.
+fn bulk(algorithms: &[Algorithm], discipline: Discipline, mbps: f64, rtt_ms: u64) -> Outcome {
+    let kinds: Vec<Kind> = algorithms.iter().copied().map(Kind::Bulk).collect();
+    contend(&kinds, discipline, mbps, rtt_ms)
 }
 
 #[test]
 fn alone_it_fills_the_link_and_hardly_waits() {
-    let out = contend(&[Algorithm::Prague], Discipline::DualPi2(1_000), 40.0, 20);
+    let out = bulk(&[Algorithm::Prague], Discipline::DualPi2(1_000), 40.0, 20);
     assert!(out.link.utilisation > 0.95, "{}", out.link.utilisation);
     // The step threshold is 1 ms; a packet takes 0.3 ms by itself.
     assert!(out.flows[0].wait_ms(0.99) < 3.0, "{}", out.flows[0].wait_ms(0.99));
@@ -42,7 +28,7 @@ fn alone_it_fills_the_link_and_hardly_waits() {
 #[test]
 fn beside_cubic_both_have_their_part_and_only_cubic_waits() {
     let algorithms = [Algorithm::Prague, Algorithm::Cubic];
-    let out = contend(&algorithms, Discipline::DualPi2(1_000), 40.0, 20);
+    let out = bulk(&algorithms, Discipline::DualPi2(1_000), 40.0, 20);
     let [prague, cubic] = &out.flows[..] else { panic!("two flows") };
     let share = prague.packets as f64 / (prague.packets + cubic.packets) as f64;
     assert!((0.35..0.65).contains(&share), "{share:.3}");
@@ -54,7 +40,7 @@ fn beside_cubic_both_have_their_part_and_only_cubic_waits() {
 #[test]
 fn where_nothing_is_marked_it_is_reno() {
     let discipline = Discipline::DropTail(100);
-    let out = contend(&[Algorithm::Prague, Algorithm::Reno], discipline, 20.0, 40);
+    let out = bulk(&[Algorithm::Prague, Algorithm::Reno], discipline, 20.0, 40);
     let [prague, reno] = &out.flows[..] else { panic!("two flows") };
     let share = prague.packets as f64 / (prague.packets + reno.packets) as f64;
     assert!((0.35..0.65).contains(&share), "{share:.3}");
