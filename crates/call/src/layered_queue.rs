@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use airlane_base::{Rate, Time};
-use airlane_octopus::{Dropper, Header, MAX_PRIORITY, Mark, Marking, Options, Verdict};
+use airlane_octopus::{DropDecision, Dropper, Header, MAX_PRIORITY, Mark, Marking, Options};
 
 use crate::queue_config::QueueConfig;
 use crate::service_rate::ServiceRate;
@@ -179,7 +179,7 @@ impl<K: Ord + Copy, T> LayeredQueue<K, T> {
             self.give_up(stream, frame);
             return false;
         }
-        if self.dropper.dequeue(now, mark) != Verdict::Pass {
+        if self.dropper.dequeue(now, mark) != DropDecision::Pass {
             self.dropped += 1;
             return false;
         }

@@ -20,7 +20,7 @@ use crate::controller::{
 use crate::explicit::MIN_RATE;
 use crate::{Bbr, Cubic, CubicConfig, INITIAL_WINDOW_PACKETS, whole_bytes};
 use record::Record;
-use round::{Round, Verdict};
+use round::{Round, RoundFindings};
 use share::Share;
 use trim::Trim;
 
@@ -252,30 +252,30 @@ impl Cupid {
     }
 
     /// A round is over.
-    fn on_round(&mut self, now: Time, verdict: Verdict) {
+    fn on_round(&mut self, now: Time, findings: RoundFindings) {
         let Some((grant, _)) = self.grant else { return };
         match self.mode {
             Mode::Free => {
-                if self.record.is_trailing_round() && verdict.is_heavy {
+                if self.record.is_trailing_round() && findings.is_heavy {
                     self.record.refute();
                     self.hand_over(now, self.carried());
                 }
             }
             Mode::Granted => {
                 self.since_return = self.since_return.saturating_add(1);
-                let arrived = verdict.delivered.as_f64() / self.obeyed_rate().as_f64();
-                let is_short = verdict.is_congested && arrived < 0.95;
+                let arrived = findings.delivered.as_f64() / self.obeyed_rate().as_f64();
+                let is_short = findings.is_congested && arrived < 0.95;
                 self.congested = if is_short { self.congested + 1 } else { 0 };
                 let explains = !grant.has_room && !self.record.is_refuted();
                 let needed = if explains { ELSEWHERE_ROUNDS_BUSY } else { ELSEWHERE_ROUNDS };
-                self.heavy = if verdict.is_heavy { self.heavy + 1 } else { 0 };
-                let is_plain = verdict.is_heavy
+                self.heavy = if findings.is_heavy { self.heavy + 1 } else { 0 };
+                let is_plain = findings.is_heavy
                     && (grant.has_room || arrived < MOSTLY || self.heavy >= HEAVY_ROUNDS);
                 if is_plain {
                     self.record.refute();
                 }
                 if grant.is_isolated {
-                    self.trim.on_round(verdict.is_queued);
+                    self.trim.on_round(findings.is_queued);
                 }
                 if self.congested >= needed || is_plain {
                     self.go_elsewhere(now);
@@ -284,7 +284,7 @@ impl Cupid {
             Mode::Elsewhere => {
                 // Either the path carries what is granted, or the air is full, which explains that it
                 // does not.
-                let carries = !verdict.is_congested && self.other_rate() >= self.granted_rate();
+                let carries = !findings.is_congested && self.other_rate() >= self.granted_rate();
                 let explains = !grant.has_room && !self.record.is_refuted();
                 self.clear = if carries || explains { self.clear + 1 } else { 0 };
                 if self.clear >= self.patience {
@@ -293,7 +293,7 @@ impl Cupid {
                 }
             }
         }
-        self.record.on_round(verdict.delivered);
+        self.record.on_round(findings.delivered);
     }
 
     fn take(&mut self, now: Time, grant: Grant) {
@@ -349,10 +349,10 @@ impl Controller for Cupid {
     fn on_ack_end(&mut self, now: Time, in_flight: u64) {
         self.other_mut().on_ack_end(now, in_flight);
         if let Some(rtt) = self.rtt
-            && let Some(verdict) = self.round.end(now, &rtt, self.mtu)
+            && let Some(findings) = self.round.end(now, &rtt, self.mtu)
         {
             self.longest -= self.longest.saturating_sub(rtt.smoothed) / FORGET;
-            self.on_round(now, verdict);
+            self.on_round(now, findings);
         }
     }
 

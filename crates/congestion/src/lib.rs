@@ -65,7 +65,7 @@ pub use prague::Prague;
 pub use rate_sample::RateSampler;
 pub use reno::Reno;
 pub use scream::Scream;
-pub use send::{Acked, Counts, InFlight, PathId, SendState, Verdict};
+pub use send::{Acked, Counts, InFlight, PathId, SendReadiness, SendState};
 
 /// UDP payload in bytes of a full packet where nothing else is said.
 pub const DEFAULT_MTU_BYTES: u64 = 1350;

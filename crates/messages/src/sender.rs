@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use airlane_base::{Ecn, IP_UDP_HEADER_BYTES, Rate, Seed, Time};
 use airlane_congestion::{
-    Acked, Controller, ControllerConfig, EcnCounts, EcnFeedback, PathId, Rtt, SendState, Verdict,
+    Acked, Controller, ControllerConfig, EcnCounts, EcnFeedback, PathId, Rtt, SendReadiness,
+    SendState,
 };
 use airlane_octopus::{Header, Marking, Queue};
 use bytes::Bytes;
@@ -269,13 +270,13 @@ impl Sender {
         // It may have to wait, and is decided on only when it leaves: which one it is, and how large,
         // is not known before.
         match self.send.next(now, self.path, Some(self.payload_bytes())) {
-            Verdict::Open => {}
-            Verdict::Window if self.probes => {}
-            Verdict::Paced(at) => {
+            SendReadiness::Open => {}
+            SendReadiness::Window if self.probes => {}
+            SendReadiness::Paced(at) => {
                 self.paced = Some(at);
                 return None;
             }
-            Verdict::Window | Verdict::NothingToSend => return None,
+            SendReadiness::Window | SendReadiness::NothingToSend => return None,
         }
         let capacity = self.capacity(now);
         self.buffer.set_bandwidth(capacity);

@@ -9,7 +9,7 @@ mod object;
 use std::ffi::{c_char, c_void};
 
 use airlane_base::{Rate, Seed, Time};
-use airlane_octopus::{Capacity, Dropped, Dropper, Header, Mark, Options, Queue, Verdict};
+use airlane_octopus::{Capacity, DropDecision, Dropped, Dropper, Header, Mark, Options, Queue};
 
 pub use crate::object::Object;
 use crate::object::{Fault, code};
@@ -174,8 +174,8 @@ pub unsafe extern "C" fn airlane_octopus_dropper_dequeue(
     let dequeue = |dropper: &mut Dropper, mark: &Mark| match dropper
         .dequeue(Time::from_nanos(now_ns), mark)
     {
-        Verdict::Pass => PASS,
-        Verdict::Drop(reason) => reason as i32,
+        DropDecision::Pass => PASS,
+        DropDecision::Drop(reason) => reason as i32,
     };
     // SAFETY: as the C header asks for.
     unsafe { with_mark(dropper, mark, dequeue) }

@@ -31,9 +31,9 @@ impl Default for Options {
     }
 }
 
-/// Verdict on a packet that is about to leave.
+/// Decision whether a packet that is about to leave is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum DropDecision {
     /// It leaves.
     Pass,
     /// It is dropped.
@@ -196,14 +196,14 @@ impl Dropper {
 
     /// A packet is about to leave: the one that has waited for longest.
     #[inline]
-    pub fn dequeue(&mut self, now: Time, mark: &Mark) -> Verdict {
+    pub fn dequeue(&mut self, now: Time, mark: &Mark) -> DropDecision {
         if mark.place != NONE {
             let stream = self.streams.get(mark.place);
             if stream.lets_follow(mark) {
                 stream.goes();
-            } else if let verdict @ Verdict::Drop(_) = self.decide(now, *mark) {
+            } else if let drop @ DropDecision::Drop(_) = self.decide(now, *mark) {
                 self.remove(mark);
-                return verdict;
+                return drop;
             } else {
                 self.streams.get(mark.place).goes();
             }
@@ -213,7 +213,7 @@ impl Dropper {
             0 => self.service.last_leaves(now, mark.ip_bytes),
             _ => self.service.leaves(now, mark.ip_bytes),
         }
-        Verdict::Pass
+        DropDecision::Pass
     }
 
     /// A packet has left the queue in another way.
@@ -284,7 +284,7 @@ impl Dropper {
     // Inlined it would take registers from what every packet needs, and by reference its mark would
     // have to lie in memory for every packet.
     #[inline(never)]
-    fn decide(&mut self, now: Time, mark: Mark) -> Verdict {
+    fn decide(&mut self, now: Time, mark: Mark) -> DropDecision {
         let mark = &mark;
         let stream = self.streams.get(mark.place);
         let decided = stream.decided.filter(|(message, _)| *message == mark.message);
@@ -293,15 +293,15 @@ impl Dropper {
             Some(reason)
         } else if let Some((message, reason)) = decided {
             if reason.is_some() || !std::mem::take(&mut stream.reconsider) {
-                return reason.map_or(Verdict::Pass, Verdict::Drop);
+                return reason.map_or(DropDecision::Pass, DropDecision::Drop);
             }
             let reason = stream.is_outdated(mark).then_some(Reason::Newer);
             stream.decided = Some((message, reason));
-            return reason.map_or(Verdict::Pass, Verdict::Drop);
+            return reason.map_or(DropDecision::Pass, DropDecision::Drop);
         } else if !mark.is_first() {
             return match self.options.headless {
-                true => Verdict::Drop(Reason::Headless),
-                false => Verdict::Pass,
+                true => DropDecision::Drop(Reason::Headless),
+                false => DropDecision::Pass,
             };
         } else if self.options.slack && !stream.may_drop(now, mark) {
             None
@@ -315,7 +315,7 @@ impl Dropper {
         let stream = self.streams.get(mark.place);
         stream.decided = Some((mark.message, reason));
         stream.reconsider = false;
-        reason.map_or(Verdict::Pass, Verdict::Drop)
+        reason.map_or(DropDecision::Pass, DropDecision::Drop)
     }
 
     /// True if the stream is served more slowly than the message asks for (section 4.3).

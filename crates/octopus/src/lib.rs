@@ -13,7 +13,7 @@
 //! ## Data flow
 //!
 //! ```text
-//! packet --Header::decode--> Dropper::enqueue --Mark, beside the packet in any FIFO--> Dropper::dequeue --> Verdict
+//! packet --Header::decode--> Dropper::enqueue --Mark, beside the packet in any FIFO--> Dropper::dequeue --> DropDecision
 //! ```
 //!
 //! [`Dropper`] has the logic for whoever has a queue; [`Queue`] is a queue that has it. Neither does
@@ -33,7 +33,7 @@ mod rates;
 mod reason;
 mod streams;
 
-pub use dropper::{Dropper, Mark, Options, Verdict};
+pub use dropper::{DropDecision, Dropper, Mark, Options};
 pub use header::{
     HEADER_BYTES, Header, HeaderError, MAX_BITRATE_KBPS, MAX_PRIORITY, MAX_SLACK_MS, Marking,
     VERSION, is_older,

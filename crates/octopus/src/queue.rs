@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airlane_base::{Rate, Time};
 
-use crate::dropper::{Dropper, Mark, Options, Verdict};
+use crate::dropper::{DropDecision, Dropper, Mark, Options};
 use crate::header::Header;
 use crate::reason::Reason;
 
@@ -113,8 +113,8 @@ impl<T> Queue<T> {
         while let Some((mark, packet)) = self.waiting.pop_front() {
             self.ip_bytes -= u64::from(mark.ip_bytes());
             match self.dropper.dequeue(now, &mark) {
-                Verdict::Pass => return Some(packet),
-                Verdict::Drop(reason) => dropped(Dropped { packet, reason }),
+                DropDecision::Pass => return Some(packet),
+                DropDecision::Drop(reason) => dropped(Dropped { packet, reason }),
             }
         }
         None

@@ -31,7 +31,7 @@ pub(super) struct Round {
 }
 
 /// Findings of a round.
-pub(super) struct Verdict {
+pub(super) struct RoundFindings {
     /// Packets were lost, or stood in a queue, and the application was not what limited it.
     pub is_congested: bool,
     /// All packets stood in a queue.
@@ -76,7 +76,7 @@ impl Round {
     }
 
     /// Ends the round if it is time, and begins the next.
-    pub fn end(&mut self, now: Time, rtt: &Rtt, mtu: u64) -> Option<Verdict> {
+    pub fn end(&mut self, now: Time, rtt: &Rtt, mtu: u64) -> Option<RoundFindings> {
         let elapsed = now.since(self.began);
         if elapsed < rtt.smoothed.max(MIN_ROUND) || self.acked == 0 {
             return None;
@@ -88,6 +88,6 @@ impl Round {
         let delivered = Rate::of(self.acked, elapsed);
         let is_congested = !self.is_app_limited && (is_lossy || is_queued);
         *self = Self { last_rate: delivered, ..Self::new(now) };
-        Some(Verdict { is_congested, is_queued, is_heavy, delivered })
+        Some(RoundFindings { is_congested, is_queued, is_heavy, delivered })
     }
 }

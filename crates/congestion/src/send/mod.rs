@@ -22,9 +22,9 @@ use crate::{Pacer, Reno};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathId(pub u32);
 
-/// Reason that holds the next packet back.
+/// Readiness of a path to send its next packet: what holds it back, if anything does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SendReadiness {
     /// Nothing: it may leave now.
     Open,
     /// The pacer, until this time: the transport has to ask again then.
@@ -193,24 +193,24 @@ impl SendState {
         }
     }
 
-    /// Reason that holds the next packet of a path back; `bytes` is its size, `None` if there is
+    /// Readiness of a path to send its next packet; `bytes` is its size, `None` if there is
     /// none.
-    pub fn next(&mut self, now: Time, path: PathId, bytes: Option<u64>) -> Verdict {
+    pub fn next(&mut self, now: Time, path: PathId, bytes: Option<u64>) -> SendReadiness {
         let now = self.tick(now);
-        let Some(path) = self.path_mut(path) else { return Verdict::NothingToSend };
+        let Some(path) = self.path_mut(path) else { return SendReadiness::NothingToSend };
         let Some(bytes) = bytes else {
             path.no_data_waits(now);
             path.ran_dry();
-            return Verdict::NothingToSend;
+            return SendReadiness::NothingToSend;
         };
         path.data_waits(now);
         match path.gate(bytes) {
-            None => Verdict::Window,
+            None => SendReadiness::Window,
             Some(at) if at > now => {
                 path.pacer.hold();
-                Verdict::Paced(at)
+                SendReadiness::Paced(at)
             }
-            Some(_) => Verdict::Open,
+            Some(_) => SendReadiness::Open,
         }
     }
 

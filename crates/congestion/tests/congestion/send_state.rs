@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::{Rate, Seed, Time};
 use airlane_congestion::{
     Ack, Acked, Algorithm, Controller, ControllerConfig, Limit, Loss, LossCause, Marked, PathId,
-    SendState, Sent, Signal, Verdict,
+    SendReadiness, SendState, Sent, Signal,
 };
 use parking_lot::Mutex;
 use proptest::prelude::*;
@@ -31,11 +31,11 @@ fn acked(pn: u64) -> Acked {
 }
 
 /// Sends what may leave; what holds the next packet back.
-fn send_all(state: &mut SendState, now: Time, path: PathId, next: &mut u64) -> Verdict {
+fn send_all(state: &mut SendState, now: Time, path: PathId, next: &mut u64) -> SendReadiness {
     state.begin(path);
     loop {
         match state.next(now, path, BYTES) {
-            Verdict::Open => {
+            SendReadiness::Open => {
                 state.no_data_waits(now, path);
                 assert!(state.on_sent(now, path, *next, MTU));
                 *next += 1;
@@ -49,10 +49,10 @@ fn send_all(state: &mut SendState, now: Time, path: PathId, next: &mut u64) -> V
 fn the_verdict_says_what_holds_a_packet_back() {
     let mut state = state(ControllerConfig::new(Algorithm::Reno));
     let mut next = 0;
-    assert_eq!(state.next(at(1), A, None), Verdict::NothingToSend);
-    assert_eq!(state.next(at(1), A, BYTES), Verdict::Open);
+    assert_eq!(state.next(at(1), A, None), SendReadiness::NothingToSend);
+    assert_eq!(state.next(at(1), A, BYTES), SendReadiness::Open);
     // Without a round-trip time nothing is paced: ten packets, the initial window.
-    assert_eq!(send_all(&mut state, at(1), A, &mut next), Verdict::Window);
+    assert_eq!(send_all(&mut state, at(1), A, &mut next), SendReadiness::Window);
     assert_eq!((next, state.in_flight(A)), (10, 10 * u64::from(MTU)));
     assert_eq!(state.gate(A, MTU.into()), None);
     // The round trip is known from here on: two windows of twelve packets per 20 ms.
@@ -61,15 +61,15 @@ fn the_verdict_says_what_holds_a_packet_back() {
     }
     assert!(state.on_ack_end(at(21), A));
     // Twelve packets, of which eight are in flight, and the pacer has saved up for four.
-    let Verdict::Paced(until) = send_all(&mut state, at(21), A, &mut next) else {
+    let SendReadiness::Paced(until) = send_all(&mut state, at(21), A, &mut next) else {
         assert_eq!(next, 14);
         return;
     };
     assert!(until > at(21) && until < at(23), "{until}");
     assert_eq!(state.gate(A, MTU.into()), Some(until));
-    assert_eq!(state.next(until, A, BYTES), Verdict::Open);
-    assert_eq!(state.next(until, A, None), Verdict::NothingToSend);
-    assert_eq!(state.next(until, B, BYTES), Verdict::NothingToSend, "no such path");
+    assert_eq!(state.next(until, A, BYTES), SendReadiness::Open);
+    assert_eq!(state.next(until, A, None), SendReadiness::NothingToSend);
+    assert_eq!(state.next(until, B, BYTES), SendReadiness::NothingToSend, "no such path");
 }
 
 #[test]
@@ -200,28 +200,28 @@ fn a_controller_hears_what_limited_sending_why_packets_count_as_lost_and_of_mark
     state.open(Time::ZERO, A, Box::new(witness), MTU.into());
     let mut next = 0;
     // Its own burst; then the pacer holds, then the window.
-    assert_eq!(send_all(&mut state, at(10), A, &mut next), Verdict::Paced(at(11)));
+    assert_eq!(send_all(&mut state, at(10), A, &mut next), SendReadiness::Paced(at(11)));
     assert_eq!(next, 2);
     for ms in 11..13 {
-        assert_eq!(send_all(&mut state, at(ms), A, &mut next), Verdict::Paced(at(ms + 1)));
+        assert_eq!(send_all(&mut state, at(ms), A, &mut next), SendReadiness::Paced(at(ms + 1)));
     }
-    assert_eq!(send_all(&mut state, at(13), A, &mut next), Verdict::Window);
+    assert_eq!(send_all(&mut state, at(13), A, &mut next), SendReadiness::Window);
     state.on_acked(at(15), A, &acked(0));
     state.on_ack_end(at(15), A);
     assert_eq!(heard.lock().limits, [Limit::Window]);
-    assert_eq!(send_all(&mut state, at(15), A, &mut next), Verdict::Window);
+    assert_eq!(send_all(&mut state, at(15), A, &mut next), SendReadiness::Window);
     // Nothing more to send: packets that left before something waited were limited by the pacer,
     // or the window; those that leave from here on by nothing but the application.
-    assert_eq!(state.next(at(16), A, None), Verdict::NothingToSend);
+    assert_eq!(state.next(at(16), A, None), SendReadiness::NothingToSend);
     for pn in 1..6 {
         state.on_acked(at(20), A, &acked(pn));
     }
     state.on_ack_end(at(20), A);
     for pn in 6..12 {
-        assert_eq!(state.next(at(30 + 2 * pn), A, BYTES), Verdict::Open);
+        assert_eq!(state.next(at(30 + 2 * pn), A, BYTES), SendReadiness::Open);
         state.no_data_waits(at(30 + 2 * pn), A);
         state.on_sent(at(30 + 2 * pn), A, pn, MTU);
-        assert_eq!(state.next(at(30 + 2 * pn), A, None), Verdict::NothingToSend);
+        assert_eq!(state.next(at(30 + 2 * pn), A, None), SendReadiness::NothingToSend);
         if pn == 9 {
             state.on_acked(at(49), A, &acked(6));
             state.on_ack_end(at(49), A);
@@ -269,7 +269,7 @@ fn busy_time_is_the_time_in_which_data_waited() {
     while next < 20 {
         let now = at(100 + next);
         state.begin(A);
-        if state.next(now, A, BYTES) == Verdict::Open {
+        if state.next(now, A, BYTES) == SendReadiness::Open {
             state.no_data_waits(now, A);
             state.on_sent(now, A, next, MTU);
         }

@@ -2,7 +2,7 @@
 
 use airlane_base::{Rate, Seed, Time};
 use airlane_octopus::{
-    Capacity, Dropped, Dropper, Header, Marking, Options, Queue, Reason, Verdict,
+    Capacity, DropDecision, Dropped, Dropper, Header, Marking, Options, Queue, Reason,
 };
 
 const IP_BYTES: u32 = 1500;
@@ -280,7 +280,7 @@ fn ten_thousand_streams_take_turns_in_a_table_of_few() {
             dropper.enqueue(at(0), 0, Some(&header), IP_BYTES).unwrap()
         })
         .collect();
-    let passed = marks.iter().map(|mark| dropper.dequeue(at(0), mark) == Verdict::Pass);
+    let passed = marks.iter().map(|mark| dropper.dequeue(at(0), mark) == DropDecision::Pass);
     let passed: Vec<bool> = passed.collect();
     assert_eq!(passed, [false, false, true, false, false, true, true, true, true]);
 }

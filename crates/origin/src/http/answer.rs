@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 
-use super::conditions::{self, Verdict};
+use super::conditions::{self, PreconditionResult};
 use super::range::{ByteRange, byte_range};
 use crate::store::Object;
 
@@ -93,9 +93,11 @@ pub fn answer(request: &Request<()>, object: Option<&Object>, options: &AnswerOp
     let asked = request.headers();
     let version = object.version.as_ref();
     match conditions::evaluate(asked, version) {
-        Verdict::Proceed => {}
-        Verdict::NotModified => return bare(StatusCode::NOT_MODIFIED, &validators(object)),
-        Verdict::Failed => return bare(StatusCode::PRECONDITION_FAILED, &[]),
+        PreconditionResult::Proceed => {}
+        PreconditionResult::NotModified => {
+            return bare(StatusCode::NOT_MODIFIED, &validators(object));
+        }
+        PreconditionResult::Failed => return bare(StatusCode::PRECONDITION_FAILED, &[]),
     }
     let range = asked
         .get(header::RANGE)

@@ -6,9 +6,9 @@ use http::{HeaderMap, HeaderValue, header};
 
 use crate::store::Version;
 
-/// Result of the conditions of a request.
+/// Result of the preconditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum PreconditionResult {
     /// The request is to be answered as if it had none.
     Proceed,
     /// The client has this version: 304.
@@ -19,27 +19,27 @@ pub(super) enum Verdict {
 
 /// Evaluates the conditions of a GET or HEAD in the order of section 13.2.2, on an object of this
 /// version.
-pub(super) fn evaluate(fields: &HeaderMap, version: Option<&Version>) -> Verdict {
+pub(super) fn evaluate(fields: &HeaderMap, version: Option<&Version>) -> PreconditionResult {
     let text = |name| fields.get(name).and_then(|v: &HeaderValue| v.to_str().ok());
     if fields.contains_key(header::IF_MATCH) {
         let wanted = fields.get_all(header::IF_MATCH);
         if !version.is_some_and(|v| lists(wanted, &v.etag, Comparison::Strong)) {
-            return Verdict::Failed;
+            return PreconditionResult::Failed;
         }
     } else if let (Some(since), Some(v)) =
         (text(header::IF_UNMODIFIED_SINCE).and_then(date), version)
         && v.modified_s.is_some_and(|modified_s| modified_s > since)
     {
-        return Verdict::Failed;
+        return PreconditionResult::Failed;
     }
-    let Some(version) = version else { return Verdict::Proceed };
+    let Some(version) = version else { return PreconditionResult::Proceed };
     let unchanged = match fields.contains_key(header::IF_NONE_MATCH) {
         true => lists(fields.get_all(header::IF_NONE_MATCH), &version.etag, Comparison::Weak),
         false => text(header::IF_MODIFIED_SINCE)
             .and_then(date)
             .is_some_and(|since| version.modified_s.is_some_and(|s| s <= since)),
     };
-    if unchanged { Verdict::NotModified } else { Verdict::Proceed }
+    if unchanged { PreconditionResult::NotModified } else { PreconditionResult::Proceed }
 }
 
 /// True if the `Range` field counts: it does unless `If-Range` names another version (section
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn conditions_are_judged_in_the_order_of_rfc_9110() {
-        use Verdict::{Failed, NotModified, Proceed};
+        use PreconditionResult::{Failed, NotModified, Proceed};
         let at = "Sun, 06 Nov 1994 08:49:37 GMT";
         let before = "Sun, 06 Nov 1994 08:49:36 GMT";
         for (list, want) in [
@@ -137,12 +137,12 @@ mod tests {
             evaluate(&fields, Some(&version()))
         };
         let known: &[&[u8]] = &[b"\"b\"", b"\"c\", \"a1\""];
-        assert_eq!(asked(header::IF_NONE_MATCH, known), Verdict::NotModified);
-        assert_eq!(asked(header::IF_MATCH, known), Verdict::Proceed);
+        assert_eq!(asked(header::IF_NONE_MATCH, known), PreconditionResult::NotModified);
+        assert_eq!(asked(header::IF_MATCH, known), PreconditionResult::Proceed);
         // A tag may have bytes that are no ASCII (RFC 9110, section 8.8.3): it is another's.
         let foreign: &[&[u8]] = &[b"\"\xe4\"", b"\"a1\""];
-        assert_eq!(asked(header::IF_NONE_MATCH, foreign), Verdict::NotModified);
-        assert_eq!(asked(header::IF_MATCH, &foreign[..1]), Verdict::Failed);
+        assert_eq!(asked(header::IF_NONE_MATCH, foreign), PreconditionResult::NotModified);
+        assert_eq!(asked(header::IF_MATCH, &foreign[..1]), PreconditionResult::Failed);
         let dated = |values| {
             let mut fields =
                 fields(&[(header::IF_MODIFIED_SINCE, "Sun, 06 Nov 1994 08:49:37 GMT")]);
@@ -151,7 +151,11 @@ mod tests {
             }
             evaluate(&fields, Some(&version()))
         };
-        assert_eq!(dated(["\"b\"", "\"c\""]), Verdict::Proceed, "the date does not count then");
+        assert_eq!(
+            dated(["\"b\"", "\"c\""]),
+            PreconditionResult::Proceed,
+            "the date does not count then"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::{Ecn, Time};
-use airlane_congestion::{Acked, Counts, PathId, SendState, Verdict};
+use airlane_congestion::{Acked, Counts, PathId, SendReadiness, SendState};
 use airlane_messages::RttEstimate;
 use parking_lot::Mutex;
 
@@ -89,8 +89,8 @@ impl Sender {
         }
         let is_probe = std::mem::take(&mut self.probe);
         match self.state.next(now, PATH, Some(self.payload_bytes.into())) {
-            Verdict::Paced(at) if !is_probe => return Next::At(at),
-            Verdict::Window | Verdict::NothingToSend if !is_probe => {
+            SendReadiness::Paced(at) if !is_probe => return Next::At(at),
+            SendReadiness::Window | SendReadiness::NothingToSend if !is_probe => {
                 self.held = true;
                 return Next::Held;
             }
