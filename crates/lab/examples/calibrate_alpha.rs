@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use airlane_base::Seed;
 use airlane_judge::claims::{ClaimSet, Purpose};
-use airlane_lab::workloads::vod::{Drawn, Output};
+use airlane_lab::workloads::vod::{ContentDraws, Output};
 use airlane_quality::Bootstrap;
 use airlane_quality::stats::mean;
 use airlane_scenario::Scenario;
@@ -141,7 +141,7 @@ fn scenario(alphas: &[f64], metric: &str, mixes: usize, seed: Seed) -> String {
 /// The first `mixes` cases whose mix no claim has, in whatever order of its viewers.
 fn unclaimed(plan: &Plan, set: &ClaimSet, common: &Common<'_>, mixes: usize) -> Vec<usize> {
     let names = |plan: &Plan, case: usize| {
-        let videos = Drawn::in_case(plan, case).map_or(&[][..], |watched| &watched.videos);
+        let videos = ContentDraws::in_case(plan, case).map_or(&[][..], |watched| &watched.videos);
         let mut names: Vec<String> = videos.iter().map(|v| v.name.clone()).collect();
         names.sort_unstable();
         names
@@ -177,7 +177,7 @@ fn share(out: &RunOutput) -> f64 {
 }
 
 fn name(plan: &Plan) -> &str {
-    Drawn::of(plan).and_then(|d| d.corpus.as_ref()).map_or("no content", |c| c.name.as_str())
+    ContentDraws::of(plan).and_then(|d| d.corpus.as_ref()).map_or("no content", |c| c.name.as_str())
 }
 
 /// Where the curve first passes one half, by a straight line between the neighbours.

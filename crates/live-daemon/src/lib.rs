@@ -13,8 +13,8 @@ mod recv;
 mod send;
 mod serving;
 mod silence;
+mod stream_stats;
 mod vpx;
-mod watched;
 
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ pub use input::{ReadFrom, VideoInput};
 pub use output::WriteTo;
 pub use recv::{ReceiverConfig, recv, recv_on};
 pub use send::{SendStatus, Sender, SenderConfig, SentVideo};
+pub use stream_stats::{Report, Second};
 pub use vpx::{VpxEncoder, VpxEncoders};
-pub use watched::{Report, Second};
 
 /// The protocol that both ends of the QUIC connection name.
 const ALPN: &[u8] = b"airlane-live";

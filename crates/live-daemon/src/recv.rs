@@ -22,7 +22,7 @@ use super::opened::{Opened, Peer};
 use super::output::{Taken, Times, WriteTo, Writing};
 use super::record::Recorder;
 use super::silence::{LOOK_INTERVAL, Silence};
-use super::watched::{Report, Second, Watched};
+use super::stream_stats::{Report, Second, StreamStats};
 use super::{ENDED, FAILED};
 use airlane_host::date;
 
@@ -88,7 +88,7 @@ pub async fn recv_on(
     let kept = Kept::open(config, answer, date::now() - begin.since_start())?;
     let (failed, mut failure) = oneshot::channel();
     let view = Mutex::new(View {
-        watched: Watched::new(begin, answer),
+        stats: StreamStats::new(begin, answer),
         numbering: Numbering::new(&answer),
         kept,
         failed: Some(failed),
@@ -117,7 +117,7 @@ pub async fn recv_on(
     let seconds = async {
         loop {
             runtime.sleep(Duration::from_secs(1)).await;
-            second(&view.lock().watched.second(runtime.now()));
+            second(&view.lock().stats.second(runtime.now()));
         }
     };
     let ended: Result<Ending, DaemonError> = tokio::select! {
@@ -126,7 +126,7 @@ pub async fn recv_on(
         Ok(ended) = &mut failure => ended.map(|()| Ending::default()),
         () = seconds => Ok(Ending::default()),
     };
-    let View { watched, kept, .. } = view.into_inner();
+    let View { stats, kept, .. } = view.into_inner();
     kept.finish()?;
     let now = runtime.now();
     if let Some(Opened { path, connection, endpoint, .. }) = current {
@@ -135,12 +135,12 @@ pub async fn recv_on(
         endpoint.wait_idle().await;
     }
     let Ending { lost, silent } = ended?;
-    Ok(Report { lost, ..watched.report(now, silent) })
+    Ok(Report { lost, ..stats.report(now, silent) })
 }
 
 /// Receiver of what comes: it numbers, measures and keeps it.
 struct View {
-    watched: Watched,
+    stats: StreamStats,
     numbering: Numbering,
     kept: Kept,
     /// Hears once that nothing more can be kept, and why.
@@ -150,7 +150,7 @@ struct View {
 impl View {
     fn add(&mut self, mut layer: ReceivedLayer) {
         self.numbering.number(&mut layer);
-        self.watched.add(&layer);
+        self.stats.add(&layer);
         if self.failed.is_none() {
             return;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_live::media_path::{MediaPath, MediaPaths, OpenError, PathFault};
 use airlane_live::wire::Answer;
-use airlane_live::{ClipFrames, Frames, LayerMarks, LiveError, Noted, Source, Video};
+use airlane_live::{ClipFrames, Frames, LayerMarks, LiveError, SenderEvent, Source, Video};
 use airlane_media::layers::LayeredVideo;
 use airlane_media::y4m::Header;
 use airlane_quic::Connection;
@@ -160,8 +160,8 @@ impl Serving {
     async fn send(&self, connection: &Connection, path: &MediaPath, frames: impl Frames) -> Ended {
         let note = |noted| {
             let count = match noted {
-                Noted::Sent(_) => &self.counts.frames,
-                Noted::Dropped { .. } => &self.counts.dropped,
+                SenderEvent::Sent(_) => &self.counts.frames,
+                SenderEvent::Dropped { .. } => &self.counts.dropped,
             };
             count.fetch_add(1, Ordering::Relaxed);
         };

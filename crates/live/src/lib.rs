@@ -34,6 +34,6 @@ pub use frames::{ClipFrames, Frame, Frames};
 pub use gops::{LiveGops, Order};
 pub use layer_set::LayerSet;
 pub use receiver::{ReceivedLayer, receive};
-pub use sender::{Noted, SentFrame, send};
+pub use sender::{SenderEvent, SentFrame, send};
 pub use source::Source;
 pub use structure::Structure;

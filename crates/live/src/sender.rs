@@ -28,7 +28,7 @@ pub struct SentFrame {
 
 /// Event that a sender notes.
 #[derive(Clone, Debug)]
-pub enum Noted {
+pub enum SenderEvent {
     /// A frame was handed over.
     Sent(SentFrame),
     /// A message was dropped before it left, or before all of it had.
@@ -48,7 +48,7 @@ pub enum Noted {
 pub async fn send(
     path: &MediaPath,
     mut frames: impl Frames,
-    mut note: impl FnMut(Noted),
+    mut note: impl FnMut(SenderEvent),
 ) -> Result<(), LiveError> {
     let runtime = path.runtime().clone();
     loop {
@@ -63,7 +63,7 @@ pub async fn send(
                 match event {
                     None => return Err(LiveError::Ended),
                     Some(Event::Dropped { message, .. }) => {
-                        note(Noted::Dropped { message, at: runtime.now() });
+                        note(SenderEvent::Dropped { message, at: runtime.now() });
                     }
                     Some(Event::Message(_)) => {}
                 }
@@ -79,6 +79,6 @@ pub async fn send(
             }
         }
         let (frame, encoded) = (frame.number, frame.encoded);
-        note(Noted::Sent(SentFrame { frame, at, encoded, message, estimate }));
+        note(SenderEvent::Sent(SentFrame { frame, at, encoded, message, estimate }));
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_quic::{Connection, Endpoint, H3_NO_ERROR, H3Server, QuicError, Responder};
-use airlane_runtime::{RuntimeExt, RuntimeHandle, Watched};
+use airlane_runtime::{RuntimeExt, RuntimeHandle, WatchCell};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 
 use super::delivery::{Chunk, Delivery, Estimates};
@@ -60,7 +60,7 @@ struct InFlight {
     /// Connections over HTTP/3 whose clients have not been told that the origin takes no more.
     untold: Busy,
     /// True if the origin takes no more.
-    stopping: Watched<bool>,
+    stopping: WatchCell<bool>,
 }
 
 impl InFlight {

@@ -3,9 +3,9 @@
 pub mod api;
 pub mod real_time;
 pub mod virtual_time;
-mod watched;
+mod watch_cell;
 
 pub use api::{
     BoxFuture, Datagram, Received, Runtime, RuntimeExt, RuntimeHandle, Sleep, Timer, UdpSocket,
 };
-pub use watched::Watched;
+pub use watch_cell::WatchCell;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io::Read;
 
-use airlane_runtime::Watched;
+use airlane_runtime::WatchCell;
 
 use super::framing::frame_header;
 
@@ -13,7 +13,7 @@ pub(crate) const MAX_QUEUED_BYTES: usize = 128 << 10;
 
 /// Queue between whoever sends datagrams and the task that writes them.
 #[derive(Debug, Default)]
-pub(crate) struct SendQueue(Watched<State>);
+pub(crate) struct SendQueue(WatchCell<State>);
 
 #[derive(Debug, Default)]
 struct State {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use airlane_base::{Rate, Time};
 use airlane_plum::Decision;
-use airlane_runtime::{RuntimeHandle, Watched};
+use airlane_runtime::{RuntimeHandle, WatchCell};
 use parking_lot::Mutex;
 
 use super::session::Session;
@@ -46,7 +46,7 @@ pub(super) struct Room {
     ticks: Mutex<u64>,
     note: ServerNote,
     /// True once the server is gone.
-    is_closed: Watched<bool>,
+    is_closed: WatchCell<bool>,
 }
 
 impl Room {
@@ -65,7 +65,7 @@ impl Room {
             coordination: Mutex::new(coordination),
             ticks: Mutex::default(),
             note,
-            is_closed: Watched::new(false),
+            is_closed: WatchCell::new(false),
         })
     }
 

@@ -25,12 +25,12 @@ fn start(scratch: &Scratch, arguments: &[&str], ready: &str) -> (Process, String
 /// else the machine does.
 const LIMIT: usize = 120;
 
-/// What a viewer said.
-struct Watched {
+/// Report of a viewer.
+struct ViewerReport {
     report: Value,
 }
 
-impl Watched {
+impl ViewerReport {
     /// Watches until `enough` is true of the seconds so far; then it is interrupted.
     fn until(
         scratch: &Scratch,
@@ -79,10 +79,10 @@ fn a_viewer_behind_a_relay_sees_what_the_relay_lets_pass() {
     let scratch = Scratch::new("live");
     let sender = ["send", "plaza", "--listen", "127.0.0.1:0", "--quiet"];
     let (_sender, at) = start(&scratch, &sender, "ready: live video at ");
-    let direct = Watched::until(&scratch, &at, &[], |s| frames(60)(s) && bits(s, 1e6));
+    let direct = ViewerReport::until(&scratch, &at, &[], |s| frames(60)(s) && bits(s, 1e6));
     let relay = ["relay", "127.0.0.1:0", &at, "--rate", "600e3", "--rtt", "0.04", "--quiet"];
     let (_relay, narrow) = start(&scratch, &relay, "ready: ");
-    let relayed = Watched::until(&scratch, &narrow, &[], |s| frames(60)(s) && bits(s, 100e3));
+    let relayed = ViewerReport::until(&scratch, &narrow, &[], |s| frames(60)(s) && bits(s, 100e3));
     for watched in [&direct, &relayed] {
         let [sent, shown] = ["sent", "shown"].map(|key| watched.report[key].as_u64().unwrap());
         assert!((60..=sent).contains(&shown), "{}", watched.report);
@@ -168,7 +168,7 @@ fn what_is_watched_of_a_packed_video_is_a_file_that_players_play() {
     let relay = ["relay", "127.0.0.1:0", &at, "--rate", "400e3", "--rtt", "0.04", "--quiet"];
     let (_relay, narrow) = start(&scratch, &relay, "ready: ");
     let options = ["--times", "times.csv", "--write", "seen.ivf"];
-    let watched = Watched::until(&scratch, &narrow, &options, frames(50));
+    let watched = ViewerReport::until(&scratch, &narrow, &options, frames(50));
     let (report, shown) = (&watched.report, watched.shown());
     let seen = scratch.0.join("seen.ivf");
     let entries = "-v error -count_frames -show_entries stream=codec_name,width,nb_read_frames:\
@@ -263,7 +263,7 @@ fn raw_video_from_a_pipe_is_encoded_for_who_watches_until_it_ends() {
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     let at = line.trim().strip_prefix("ready: live video at ").unwrap_or_else(|| panic!("{line}"));
-    let watched = Watched::until(&scratch, at, &["--write", "seen.ivf"], frames(30));
+    let watched = ViewerReport::until(&scratch, at, &["--write", "seen.ivf"], frames(30));
     let shown = watched.shown();
     let seen = scratch.0.join("seen.ivf");
     if Command::new("ffprobe").arg("-version").output().is_ok() {

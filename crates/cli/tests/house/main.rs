@@ -179,7 +179,7 @@ fn nothing_that_runs_in_virtual_time_waits_for_a_value_in_an_order_that_is_drawn
             let file = file.display();
             assert!(
                 !names,
-                "{package}/src/{file} uses tokio's watch; take airlane_runtime::Watched"
+                "{package}/src/{file} uses tokio's watch; take airlane_runtime::WatchCell"
             );
         }
     }

@@ -24,12 +24,12 @@ struct Look {
 
 /// A controller that writes down how it is after each acknowledgement.
 #[derive(Debug)]
-struct Watched {
+struct RecordingController {
     inner: Box<dyn Controller>,
     looks: Arc<Mutex<Vec<Look>>>,
 }
 
-impl Controller for Watched {
+impl Controller for RecordingController {
     fn on_sent(&mut self, sent: &Sent) {
         self.inner.on_sent(sent);
     }
@@ -109,7 +109,8 @@ impl Link {
     fn watched(self, seed: u64) -> (Flow, Arc<Mutex<Vec<Look>>>) {
         let mut flow = self.flow(Algorithm::Bbr3, seed);
         let looks = Arc::new(Mutex::new(Vec::new()));
-        flow.controller = Box::new(Watched { inner: flow.controller, looks: Arc::clone(&looks) });
+        flow.controller =
+            Box::new(RecordingController { inner: flow.controller, looks: Arc::clone(&looks) });
         (flow, looks)
     }
 

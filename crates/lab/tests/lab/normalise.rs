@@ -246,8 +246,12 @@ fn devices_say_which_measure_the_embedded_content_lacks() {
 fn televisions_desktops_and_phones_watch_the_same_films() {
     let Some(content) = comyco() else { return };
     let plan = devices(Some(content)).unwrap();
-    let films: Vec<&str> =
-        vod::Drawn::in_case(&plan, 0).unwrap().videos.iter().map(|v| v.name.as_str()).collect();
+    let films: Vec<&str> = vod::ContentDraws::in_case(&plan, 0)
+        .unwrap()
+        .videos
+        .iter()
+        .map(|v| v.name.as_str())
+        .collect();
     assert_ne!(films[0], films[1]);
     assert_eq!((&films[2..4], &films[4..]), (&films[..2], &films[..2]));
     for scheme in 0..plan.scenario.schemes.len() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_base::InputError;
 use airlane_lab::workloads::bulk;
-use airlane_lab::workloads::vod::{Drawn, Watched};
+use airlane_lab::workloads::vod::{ContentDraws, ViewingDraw};
 use airlane_net::Direction;
 use airlane_scenario::{Capacity, Cipher, Scenario};
 use airlane_sim::Common;
@@ -77,8 +77,8 @@ fn message(text: &str, dir: &Scratch, change: impl FnOnce(&mut Common<'_>)) -> S
     plan(text, dir, change).unwrap_err().to_string()
 }
 
-fn watched(plan: &Plan, case: usize) -> &Watched {
-    Drawn::in_case(plan, case).unwrap()
+fn watched(plan: &Plan, case: usize) -> &ViewingDraw {
+    ContentDraws::in_case(plan, case).unwrap()
 }
 
 #[test]
@@ -131,7 +131,9 @@ fn nobody_who_watches_needs_no_content() {
     let text = "[link]\nrate_bps = 1e6\n[[scheme]]\nname = \"a\"\n[[bulk]]\n";
     let plan = plan(text, &dir, |common| common.content = None).unwrap();
     assert!(
-        Drawn::of(&plan).is_none() && plan.cases.len() == 1 && watched(&plan, 0).videos.is_empty()
+        ContentDraws::of(&plan).is_none()
+            && plan.cases.len() == 1
+            && watched(&plan, 0).videos.is_empty()
     );
 }
 
@@ -261,7 +263,7 @@ fn viewers_who_arrive_do_so_as_a_poisson_process() {
     let ones = watched(&plan, 0).videos.iter().filter(|v| v.name == "one").count();
     assert!((900..1100).contains(&ones), "each drawn from all: {ones}");
     assert!(watched(&plan, 0).videos.iter().all(|v| v.chunks() == 2), "cut");
-    let hash = |plan: &Plan| Drawn::of(plan).unwrap().content_hash;
+    let hash = |plan: &Plan| ContentDraws::of(plan).unwrap().content_hash;
     assert_eq!(hash(&plan), hash(&self::plan(WATCH, &dir, |_| {}).unwrap()));
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_base::Time;
-use airlane_runtime::{RuntimeExt, RuntimeHandle, Watched};
+use airlane_runtime::{RuntimeExt, RuntimeHandle, WatchCell};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -74,9 +74,9 @@ pub(crate) struct Shared {
     interfaces: Vec<Mutex<InterfaceState>>,
     /// The other end's incarnation, once it is known.
     incarnation: Mutex<Option<u64>>,
-    over: Watched<bool>,
+    over: WatchCell<bool>,
     /// Grows when something has changed that may bring an interface back.
-    retries: Watched<u64>,
+    retries: WatchCell<u64>,
 }
 
 /// The state of an interface, without its subflow's own counts.
@@ -115,8 +115,8 @@ impl Session {
             streams,
             interfaces: interfaces.iter().map(|_| Mutex::default()).collect(),
             incarnation: Mutex::default(),
-            over: Watched::new(false),
-            retries: Watched::new(0),
+            over: WatchCell::new(false),
+            retries: WatchCell::new(0),
         });
         for (number, (connect, terms)) in (0..=u8::MAX).zip(interfaces) {
             let interface = Interface { shared: shared.clone(), number, connect, terms };
@@ -251,7 +251,7 @@ impl Interface {
     async fn serve(&self, open: OpenSubflow) -> Option<OpenSubflow> {
         let OpenSubflow { channels, buffer, took } = open;
         let streams = self.shared.streams.clone();
-        let known: Watched<Option<Arc<Subflow>>> = Watched::default();
+        let known: WatchCell<Option<Arc<Subflow>>> = WatchCell::default();
         let terms = SubflowConfig {
             preference: self.terms.preference,
             max_bps: self.terms.max_bps,

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_runtime::{RuntimeExt, RuntimeHandle, Watched};
+use airlane_runtime::{RuntimeExt, RuntimeHandle, WatchCell};
 
 /// The answers that are on their way on one connection. Clones count the same ones.
 #[derive(Clone, Debug, Default)]
-pub struct Busy(Arc<Watched<Answers>>);
+pub struct Busy(Arc<WatchCell<Answers>>);
 
 /// Numbers of answers.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use airlane_base::{Seed, Time};
-use airlane_runtime::{Received, RuntimeHandle, UdpSocket, Watched};
+use airlane_runtime::{Received, RuntimeHandle, UdpSocket, WatchCell};
 use noq_proto::{
     AckFrequencyConfig, ConnectionId, IdleTimeout, Incoming, MtuDiscoveryConfig, ServerConfig,
     Side, VarInt, crypto as proto_crypto,
@@ -49,7 +49,7 @@ pub(crate) struct EndpointState {
 
 /// The end of an endpoint: says that there is none any more when it is dropped.
 #[derive(Default)]
-pub(crate) struct Released(Arc<Watched<bool>>);
+pub(crate) struct Released(Arc<WatchCell<bool>>);
 
 impl Drop for Released {
     fn drop(&mut self) {

@@ -31,7 +31,7 @@ const WEBRTC_KEY_FRAME_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Record of a participant so far.
 #[derive(Default)]
-struct Noted {
+struct ParticipantRecord {
     id: Option<ParticipantId>,
     encoded: Vec<EncodedRecord>,
     received: Vec<ReceivedRecord>,
@@ -39,7 +39,7 @@ struct Noted {
     sends: Vec<(Time, ParticipantId, Track, bool)>,
 }
 
-impl Noted {
+impl ParticipantRecord {
     fn add(&mut self, event: ParticipantEvent) {
         match event {
             ParticipantEvent::Welcome(id) => self.id = Some(id),
@@ -58,7 +58,7 @@ struct Started {
     name: String,
     group: String,
     counted_from: Time,
-    noted: Arc<Mutex<Noted>>,
+    noted: Arc<Mutex<ParticipantRecord>>,
     ended: oneshot::Receiver<Option<String>>,
 }
 
@@ -224,7 +224,7 @@ fn start_one(
         restores: of_scheme.restores,
         ..base
     };
-    let noted: Arc<Mutex<Noted>> = Arc::default();
+    let noted: Arc<Mutex<ParticipantRecord>> = Arc::default();
     let (done, ended) = oneshot::channel();
     let (events, clock) = (noted.clone(), pair.client.clone());
     let (server, end) = (pair.address, context.end);
@@ -259,7 +259,7 @@ async fn take_part(
     server: SocketAddr,
     config: ParticipantConfig,
     end: Time,
-    noted: Arc<Mutex<Noted>>,
+    noted: Arc<Mutex<ParticipantRecord>>,
 ) -> Option<String> {
     let note = Arc::new(move |event| noted.lock().add(event));
     join(endpoint, server, config, end, note).await.err().map(|e| e.to_string())

@@ -1,7 +1,7 @@
 //! Real-time video in layers, which the network may thin out (Octopus), from a server each.
 
 mod claims;
-mod drawn;
+mod content_draws;
 mod figures;
 mod over_time;
 mod read;
@@ -309,7 +309,7 @@ impl Traffic for Streams {
         common: &Common<'_>,
         sources: &mut Sources,
     ) -> Result<Arc<dyn Draws>, InputError> {
-        Ok(Arc::new(drawn::Drawn::read(self, scenario, common, sources)?))
+        Ok(Arc::new(content_draws::ContentDraws::read(self, scenario, common, sources)?))
     }
 
     fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {

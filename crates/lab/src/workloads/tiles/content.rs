@@ -53,7 +53,7 @@ pub(super) struct Show {
 
 /// A title as one of its heads sees it.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct HeadView {
     pub(super) title: Arc<Title>,
     /// P(t) by GoP, from all heads but this one.
     pub(super) attention: Arc<Vec<Vec<f64>>>,
@@ -118,7 +118,7 @@ impl Show {
     }
 }
 
-impl Watched {
+impl HeadView {
     /// `show` as one of its heads sees it. Alone, it is taken to look anywhere.
     pub(super) fn new(show: &Show, audience: &Audience, head: usize) -> Self {
         let title = show.title.clone();

@@ -2,7 +2,7 @@
 //! it has.
 
 mod content;
-mod drawn;
+mod content_draws;
 mod figures;
 mod over_time;
 mod read;
@@ -199,7 +199,7 @@ impl Traffic for Sessions {
         common: &Common<'_>,
         sources: &mut Sources,
     ) -> Result<Arc<dyn Draws>, InputError> {
-        Ok(Arc::new(drawn::Drawn::read(self, scenario, common, sources)?))
+        Ok(Arc::new(content_draws::ContentDraws::read(self, scenario, common, sources)?))
     }
 
     fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {
@@ -238,7 +238,7 @@ struct SessionOutput {
     /// GoPs that are shown earlier do not count.
     counted_from: Time,
     /// Content that was watched, as seen by one head.
-    watched: Arc<content::Watched>,
+    watched: Arc<content::HeadView>,
     /// Each GoP with the time at which it was shown.
     shown: Vec<(Time, airlane_tiles::ShownGop)>,
     /// Each GoP as the server sent it.

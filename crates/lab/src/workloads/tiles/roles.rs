@@ -11,8 +11,8 @@ use airlane_tiles::{self, PlannerConfig, SentGop, Show, ShownGop};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::content::Watched;
-use super::drawn::Cache;
+use super::content::HeadView;
+use super::content_draws::Cache;
 use super::{Entry, NAME, OfScheme, Output, RadioOutput, SessionOutput, Sessions};
 use crate::multipath::{Ends, Opener, Radio, Sites};
 use airlane_sim::LabError;
@@ -26,9 +26,9 @@ const BESIDE: f64 = 2.0;
 struct Started {
     name: String,
     counted_from: Time,
-    watched: Arc<Watched>,
-    shown: Noted<(Time, ShownGop)>,
-    sent: Noted<SentGop>,
+    watched: Arc<HeadView>,
+    shown: SharedRecords<(Time, ShownGop)>,
+    sent: SharedRecords<SentGop>,
     /// The end that watches, once it has begun.
     client: Held,
     ended: oneshot::Receiver<Option<String>>,
@@ -37,10 +37,10 @@ struct Started {
 
 type Held = Arc<Mutex<Option<Arc<MultipathStream>>>>;
 
-/// Notes of a role so far.
-struct Noted<T>(Arc<Mutex<Vec<T>>>);
+/// Records of a role so far.
+struct SharedRecords<T>(Arc<Mutex<Vec<T>>>);
 
-impl<T> Noted<T> {
+impl<T> SharedRecords<T> {
     fn new() -> Self {
         Self(Arc::default())
     }
@@ -94,7 +94,7 @@ fn start_one(
         max_window_bytes: bytes(of_scheme.window.min(session.memory).max(session.segment)),
         memory: Some(session.memory),
     };
-    let sent = Noted::new();
+    let sent = SharedRecords::new();
     let begun = {
         let (clock, watched, sent) = (ends.pair.server.clone(), watched.clone(), sent.shared());
         let config = PlannerConfig {
@@ -115,7 +115,7 @@ fn start_one(
     };
     ends.serve(stream.clone(), begun);
     let begin = Time::ZERO + session.start;
-    let shown = Noted::new();
+    let shown = SharedRecords::new();
     let client = Held::default();
     let opener = (ends.opener(stream), client.clone());
     let Ends { pair, radios, .. } = ends;
@@ -136,7 +136,7 @@ fn start_one(
 }
 
 /// Number of GoPs that there is time for.
-fn gops(watched: &Watched, time: std::time::Duration) -> u32 {
+fn gops(watched: &HeadView, time: std::time::Duration) -> u32 {
     let fit = time.as_secs_f64() / watched.title.gop().as_secs_f64() - BESIDE;
     (fit as u32).clamp(1, airlane_tiles::wire::MAX_GOPS)
 }
@@ -146,7 +146,7 @@ fn watch(
     (begin, end): (Time, Time),
     (title, gops): (String, u32),
     (opener, keep): (Opener, Held),
-    shown: Noted<(Time, ShownGop)>,
+    shown: SharedRecords<(Time, ShownGop)>,
 ) -> oneshot::Receiver<Option<String>> {
     let (done, ended) = oneshot::channel();
     let client = clock.clone();

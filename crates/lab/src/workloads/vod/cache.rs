@@ -17,7 +17,7 @@ use airlane_origin::Provider;
 use airlane_quality::QoeParams;
 
 use super::alpha;
-use super::drawn::Drawn;
+use super::content_draws::ContentDraws;
 use super::files::MinervaFiles;
 use super::types::{self, Abr, Player, Viewer, Viewers};
 use airlane_sim::LabError;
@@ -34,20 +34,20 @@ pub struct Cache {
     /// Every title that may be watched.
     pub library: Arc<Library>,
     settings: BTreeMap<(String, Metric), Arc<TitleModel>>,
-    curves: BTreeMap<(String, Watched), RateCurve>,
+    curves: BTreeMap<(String, ViewerProfile), RateCurve>,
     providers: Vec<BTreeMap<String, Arc<Provider>>>,
 }
 
 /// Quality metric and bitrate algorithm of a viewer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Watched {
+struct ViewerProfile {
     metric: Metric,
-    abr: Named,
+    abr: NamedAbr,
 }
 
 /// An algorithm, told from others by its name.
 #[derive(Clone, Debug)]
-struct Named {
+struct NamedAbr {
     name: String,
     kind: AbrKind,
 }
@@ -62,7 +62,7 @@ impl Cache {
     ///
     /// # Errors
     /// If a title does not go together with the player's settings.
-    pub(super) fn new(drawn: &Drawn, plan: &Plan) -> Result<Self, LabError> {
+    pub(super) fn new(drawn: &ContentDraws, plan: &Plan) -> Result<Self, LabError> {
         let scenario = &plan.scenario;
         let traffic = Viewers::of(scenario);
         if drawn.corpus.is_none() {
@@ -118,7 +118,7 @@ impl Cache {
 
     /// Value of a constant rate to the viewer on a title; `None` if it was not computed.
     pub fn curve(&self, traffic: &Viewers, viewer: &Viewer, title: &str) -> Option<&RateCurve> {
-        self.curves.get(&(title.to_owned(), watched(traffic, viewer)))
+        self.curves.get(&(title.to_owned(), profile_of(traffic, viewer)))
     }
 
     /// The titles as decisions see them under `metric`, by name.
@@ -129,13 +129,14 @@ impl Cache {
 
     /// `Q_i(r)` of every title for everybody whose weight follows it: the titles are spread over
     /// the machine's cores.
-    fn curves_of(&self, traffic: &Viewers) -> BTreeMap<(String, Watched), RateCurve> {
-        let mut all: BTreeMap<(String, Watched), (&Arc<TitleModel>, AbrKind)> = BTreeMap::new();
+    fn curves_of(&self, traffic: &Viewers) -> BTreeMap<(String, ViewerProfile), RateCurve> {
+        let mut all: BTreeMap<(String, ViewerProfile), (&Arc<TitleModel>, AbrKind)> =
+            BTreeMap::new();
         for viewer in traffic.viewers.iter().filter(|v| v.control.is_none()) {
-            let watched = watched(traffic, viewer);
-            for (title, setting) in self.settings(watched.metric) {
+            let profile = profile_of(traffic, viewer);
+            for (title, setting) in self.settings(profile.metric) {
                 let abr = abr_of(traffic, viewer);
-                all.insert((title.to_owned(), watched.clone()), (setting, abr));
+                all.insert((title.to_owned(), profile.clone()), (setting, abr));
             }
         }
         spread(all.into_iter().collect(), |(setting, abr)| {
@@ -147,17 +148,17 @@ impl Cache {
     /// a provider's viewers.
     fn providers_of(
         &self,
-        (drawn, plan): (&Drawn, &Plan),
+        (drawn, plan): (&ContentDraws, &Plan),
         baseline: f64,
         minerva: &types::Minerva,
         alpha: f64,
     ) -> Result<BTreeMap<String, Arc<Provider>>, InputError> {
         let traffic = Viewers::of(&plan.scenario);
-        let mut views: BTreeMap<&str, BTreeSet<Watched>> = BTreeMap::new();
+        let mut views: BTreeMap<&str, BTreeSet<ViewerProfile>> = BTreeMap::new();
         for viewer in traffic.viewers.iter().filter(|v| v.control.is_none()) {
-            views.entry(&viewer.provider).or_default().insert(watched(traffic, viewer));
+            views.entry(&viewer.provider).or_default().insert(profile_of(traffic, viewer));
         }
-        let provider = |(name, views): (&str, BTreeSet<Watched>)| {
+        let provider = |(name, views): (&str, BTreeSet<ViewerProfile>)| {
             let f = self.normalisation(&drawn.files, &views, minerva, alpha * baseline)?;
             let titles = self.settings.iter().map(|((t, m), s)| ((t.clone(), *m), s.clone()));
             let viewer = traffic.viewers.iter().find(|v| v.provider == name);
@@ -181,7 +182,7 @@ impl Cache {
     fn normalisation(
         &self,
         files: &MinervaFiles,
-        views: &BTreeSet<Watched>,
+        views: &BTreeSet<ViewerProfile>,
         minerva: &types::Minerva,
         alpha: f64,
     ) -> Result<Normalisation, InputError> {
@@ -194,7 +195,7 @@ impl Cache {
         let popularity = |title: &str| files.popularity(minerva, title);
         let watched = || self.curves.iter().filter(|((_, w), _)| views.contains(w));
         let curves = || watched().map(|((title, _), c)| (c.qoe(), popularity(title)));
-        let setting = |((title, w), curve): (&(String, Watched), &'_ RateCurve)| {
+        let setting = |((title, w), curve): (&(String, ViewerProfile), &'_ RateCurve)| {
             let setting = self.settings.get(&(title.clone(), w.metric))?;
             Some((setting.clone(), curve.qoe().clone(), popularity(title)))
         };
@@ -220,8 +221,8 @@ impl Cache {
     /// takes seconds.
     fn values(
         &self,
-        drawn: &Drawn,
-        views: &BTreeSet<Watched>,
+        drawn: &ContentDraws,
+        views: &BTreeSet<ViewerProfile>,
         minerva: &types::Minerva,
         horizon: usize,
     ) -> Values {
@@ -345,31 +346,31 @@ pub fn settings_of(
         .collect()
 }
 
-fn watched(traffic: &Viewers, viewer: &Viewer) -> Watched {
-    Watched { metric: traffic.metric_of(viewer), abr: Named::of(abr_of(traffic, viewer)) }
+fn profile_of(traffic: &Viewers, viewer: &Viewer) -> ViewerProfile {
+    ViewerProfile { metric: traffic.metric_of(viewer), abr: NamedAbr::of(abr_of(traffic, viewer)) }
 }
 
-impl Named {
+impl NamedAbr {
     fn of(kind: AbrKind) -> Self {
         Self { name: kind.to_string(), kind }
     }
 }
 
-impl PartialEq for Named {
+impl PartialEq for NamedAbr {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Named {}
+impl Eq for NamedAbr {}
 
-impl PartialOrd for Named {
+impl PartialOrd for NamedAbr {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Named {
+impl Ord for NamedAbr {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.name.cmp(&other.name)
     }
@@ -394,7 +395,7 @@ pub(crate) fn abr_kind(abr: Abr, horizon: usize) -> AbrKind {
 }
 
 /// Checks what [`Cache::new`] checks of the input, without its work.
-pub(super) fn check(drawn: &Drawn, plan: &Plan) -> Result<(), InputError> {
+pub(super) fn check(drawn: &ContentDraws, plan: &Plan) -> Result<(), InputError> {
     let traffic = Viewers::of(&plan.scenario);
     for metric in traffic.metrics() {
         settings_of(&drawn.titles(traffic), &Player { metric, ..traffic.player.clone() })?;
@@ -403,7 +404,7 @@ pub(super) fn check(drawn: &Drawn, plan: &Plan) -> Result<(), InputError> {
 }
 
 /// All that a cache depends on but the corpus.
-pub(super) fn key(drawn: &Drawn, plan: &Plan) -> String {
+pub(super) fn key(drawn: &ContentDraws, plan: &Plan) -> String {
     let Viewers { viewers, player, min_chunks, arrivals: _ } = Viewers::of(&plan.scenario);
     let schemes: Vec<_> = plan
         .scenario

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use airlane_base::{Fnv64, InputError};
 use airlane_minerva::{Form, StoredNormalisation};
 
-use super::drawn::Drawn;
+use super::content_draws::ContentDraws;
 use super::popularity::Popularity;
 use super::types::{Fairness, Minerva, Viewer, Viewers};
 use airlane_scenario::Scenario;
@@ -35,7 +35,7 @@ impl MinervaFiles {
     /// What is wrong with a file; a popularity of an unknown title or none of a known one; a
     /// normalisation of another measure of quality, or for another fairness.
     pub(super) fn read(
-        drawn: &Drawn,
+        drawn: &ContentDraws,
         traffic: &Viewers,
         scenario: &Scenario,
         cache: &mut FileCache,

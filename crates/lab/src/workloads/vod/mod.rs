@@ -5,7 +5,7 @@ mod alpha;
 mod browsers;
 mod cache;
 mod claims;
-mod drawn;
+mod content_draws;
 mod figures;
 mod files;
 pub mod normalise;
@@ -47,7 +47,7 @@ use airlane_sim::world::{FlowSample, RunContext, RunOutput};
 pub(crate) use alpha::CALIBRATED;
 pub use cache::{Cache, settings_of};
 pub(crate) use cache::{abr_of, spread, value_function};
-pub use drawn::{Drawn, Watched, draw_from};
+pub use content_draws::{ContentDraws, ViewingDraw, draw_from};
 pub(crate) use figures::metric_unit;
 pub use files::MinervaFiles;
 pub use types::*;
@@ -194,7 +194,7 @@ impl Traffic for Viewers {
         common: &Common<'_>,
         sources: &mut Sources,
     ) -> Result<Arc<dyn Draws>, InputError> {
-        Ok(Arc::new(Drawn::read(self, scenario, common, sources)?))
+        Ok(Arc::new(ContentDraws::read(self, scenario, common, sources)?))
     }
 
     fn start(&self, context: &mut RunContext<'_>) -> Result<Box<dyn Running>, LabError> {

@@ -7,7 +7,7 @@ use airlane_report::model::{
 };
 
 use super::cache::Cache;
-use super::drawn::Drawn;
+use super::content_draws::ContentDraws;
 use super::verdict::{Side, on_viewers};
 use super::words::{metric_title, video, viewer_title};
 use super::{NAME, Viewers};
@@ -72,7 +72,7 @@ pub(super) fn headlines(traffic: &Viewers) -> Vec<Headline> {
 
 /// The tables and charts.
 pub(super) fn section(traffic: &Viewers, results: &Results<'_>, caches: &Caches) -> ReportSection {
-    let Some(drawn) = Drawn::of(results.plan) else { return ReportSection::default() };
+    let Some(drawn) = ContentDraws::of(results.plan) else { return ReportSection::default() };
     let cdfs = cdfs(traffic, results);
     if results.plan.cases.len() > 1 {
         return ReportSection {
@@ -115,7 +115,7 @@ fn floor(column: &Column, unit: &str) -> Option<f64> {
 }
 
 /// A row per viewer and scheme; for plans of one case, in which a viewer has one video.
-fn by_viewer(traffic: &Viewers, drawn: &Drawn, results: &Results<'_>) -> Table {
+fn by_viewer(traffic: &Viewers, drawn: &ContentDraws, results: &Results<'_>) -> Table {
     let scenario = &results.plan.scenario;
     let metric = traffic.watched_metric();
     let unit = traffic.unit().symbol();
@@ -181,7 +181,7 @@ fn by_case(traffic: &Viewers, results: &Results<'_>) -> Table {
     };
     for (i, case) in results.plan.cases.iter().enumerate() {
         let videos =
-            results.plan.draws.of::<Drawn>().map_or_else(String::new, |d| d.case(case.draw));
+            results.plan.draws.of::<ContentDraws>().map_or_else(String::new, |d| d.case(case.draw));
         let mut cells: Vec<Cell> = vec![case.name.as_str().into(), videos.into()];
         for scheme in 0..scenario.schemes.len() {
             let samples = results.samples(scheme, |r| r.value("min_qoe")).0;
@@ -229,7 +229,12 @@ fn dots(traffic: &Viewers, results: &Results<'_>) -> DotChart {
 }
 
 /// The quality curve of each viewer's video, with what each scheme made of it.
-fn curves(traffic: &Viewers, drawn: &Drawn, results: &Results<'_>, cache: &Cache) -> XyGroup {
+fn curves(
+    traffic: &Viewers,
+    drawn: &ContentDraws,
+    results: &Results<'_>,
+    cache: &Cache,
+) -> XyGroup {
     let scenario = &results.plan.scenario;
     let metric = traffic.watched_metric();
     let mut charts = Vec::new();

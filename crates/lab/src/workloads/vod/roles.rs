@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::cache::{Cache, abr_of};
-use super::drawn::{Drawn, Watched};
+use super::content_draws::{ContentDraws, ViewingDraw};
 use super::types::{Reports, Value, Viewer, Viewers};
 use super::{Output, ViewerOutput, minerva_of};
 use airlane_sim::LabError;
@@ -90,8 +90,8 @@ pub(super) fn start(
 ) -> Result<Box<dyn Running>, LabError> {
     let watching = Arc::new(AtomicUsize::new(traffic.viewers.len()));
     let mut roles = Vec::new();
-    if let (Some(Watched { videos, starts }), Some(cache)) =
-        (Drawn::in_case(context.plan, context.key.case), Cache::of(context.caches))
+    if let (Some(ViewingDraw { videos, starts }), Some(cache)) =
+        (ContentDraws::in_case(context.plan, context.key.case), Cache::of(context.caches))
     {
         let watched = videos.iter().zip(starts);
         for (number, (viewer, watched)) in traffic.viewers.iter().zip(watched).enumerate() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use airlane_media::{Metric, Video};
 use airlane_report::model::{Fact, Term};
 
-use super::drawn::Drawn;
+use super::content_draws::ContentDraws;
 use super::types::{Abr, Minerva, Player, Viewers};
 use airlane_judge::reporting::words::{count, file_name, plural, seconds};
 use airlane_sim::plan::Plan;
@@ -20,7 +20,7 @@ pub(super) fn about(traffic: &Viewers, plan: &Plan) -> About {
         n => format!("{} viewers{}", count(n), which_videos(plan)),
     };
     let mut facts = Vec::new();
-    if let Some(corpus) = Drawn::of(plan).and_then(|drawn| drawn.corpus.as_ref()) {
+    if let Some(corpus) = ContentDraws::of(plan).and_then(|drawn| drawn.corpus.as_ref()) {
         let videos = plural(corpus.entries.len(), "video");
         facts.push(Fact::new("Content", format!("{}, {videos}", file_name(&corpus.name))));
         facts.push(Fact::new("Player", player(&traffic.player)));
@@ -39,7 +39,7 @@ fn which_videos(plan: &Plan) -> &'static str {
         let names: BTreeSet<&str> = videos.iter().map(|v| v.name.as_str()).collect();
         (names.len(), videos.len())
     };
-    let draws = plan.draws.of::<Drawn>().map_or(&[][..], |drawn| &drawn.draws);
+    let draws = plan.draws.of::<ContentDraws>().map_or(&[][..], |drawn| &drawn.draws);
     let counts: Vec<(usize, usize)> = draws.iter().map(|d| distinct(&d.videos)).collect();
     match counts.as_slice() {
         c if c.iter().all(|(names, all)| names == all) => " with different videos",

@@ -11,7 +11,7 @@ use std::task::Poll;
 use airlane_base::Time;
 use airlane_fbdt::Preference;
 use airlane_quic::ControlHandle;
-use airlane_runtime::{RuntimeHandle, Watched};
+use airlane_runtime::{RuntimeHandle, WatchCell};
 use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
@@ -78,9 +78,9 @@ pub(crate) struct Subflow {
     bulk: AsyncMutex<Box<dyn ChannelSender>>,
     /// The congestion control of the bulk channel's connection, where that is ours.
     pub(crate) control: Option<ControlHandle>,
-    over: Watched<bool>,
+    over: WatchCell<bool>,
     /// The other end's last question, and how many there were.
-    question: Watched<(u64, u64)>,
+    question: WatchCell<(u64, u64)>,
     /// Frames that wait for the low-latency channel.
     outbox: Outbox,
     /// The streams that it carries.
@@ -126,8 +126,8 @@ impl Subflow {
             low_latency: AsyncMutex::new(senders.low_latency),
             bulk: AsyncMutex::new(senders.bulk),
             control: senders.control,
-            over: Watched::new(false),
-            question: Watched::default(),
+            over: WatchCell::new(false),
+            question: WatchCell::default(),
             outbox: Outbox::default(),
             carried: Mutex::default(),
             sent_bytes: AtomicU64::new(0),

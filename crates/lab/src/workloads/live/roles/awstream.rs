@@ -14,28 +14,28 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Noted, Scene};
+use super::{Ending, Scene, StreamRecords};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, RunContext, Tap};
 
 /// Bytes that the transport takes beyond its window: what else waits is the application's, and seen.
 const UNSENT_BYTES: u64 = 16 << 10;
 
-/// Notes of both ends so far.
+/// Records of both ends so far.
 #[derive(Default)]
-struct Both {
+struct EndRecords {
     sent: Vec<airlane_awstream::SentFrame>,
     came: BTreeMap<u32, Time>,
 }
 
-/// State of a stream, read at the end of the run.
-struct Known {
-    both: Arc<Mutex<Both>>,
+/// Stream whose records are read at the end of the run.
+struct RecordedStream {
+    both: Arc<Mutex<EndRecords>>,
     clip: SingleEncoding,
     tap: Arc<Tap>,
 }
 
-impl Noted for Known {
+impl StreamRecords for RecordedStream {
     fn frames(&self) -> Vec<FrameRecord> {
         let both = self.both.lock();
         let frames = both.sent.iter().map(|sent| {
@@ -71,7 +71,7 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
     let mut transport = context.transport(control);
     transport.flow.unsent_bytes = Some(UNSENT_BYTES);
     let listen = context.server(&pair, transport)?;
-    let both = Arc::new(Mutex::new(Both::default()));
+    let both = Arc::new(Mutex::new(EndRecords::default()));
     let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
     let whole = Rate::from_bps_f64(encoding.bps);
     let sizes = encoding.clone();
@@ -105,5 +105,5 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
         // The receiver is gone if the world was stopped.
         drop(done.send(result.err().map(|e| e.to_string())));
     });
-    Ok((ended, Box::new(Known { both, clip: encoding, tap })))
+    Ok((ended, Box::new(RecordedStream { both, clip: encoding, tap })))
 }

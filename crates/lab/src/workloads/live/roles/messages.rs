@@ -8,8 +8,8 @@ use airlane_base::Time;
 use airlane_live::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
 use airlane_live::wire::{Answer, Coding};
 use airlane_live::{
-    self, AUTHORS_THRESHOLDS, ClipFrames, Encoder, LayerMarks, LiveError, Noted as LiveNoted,
-    ReceivedLayer, SentFrame, Source,
+    self, AUTHORS_THRESHOLDS, ClipFrames, Encoder, LayerMarks, LiveError, ReceivedLayer,
+    SenderEvent, SentFrame, Source,
 };
 use airlane_media::layers::LayeredVideo;
 use airlane_messages::{ReceiveLimits, SendOptions};
@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use super::super::records::{self, FrameRecord};
 use super::super::{Marks, Video};
-use super::{Ending, Noted, Scene};
+use super::{Ending, Scene, StreamRecords};
 use airlane_scenario::ControllerConfig;
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, RunContext, Tap};
@@ -32,25 +32,25 @@ const SETUP_CONTROL: ControllerConfig = ControllerConfig::Reno;
 const AUTHORS_SLACK_MS: [u16; 3] = [300, 200, 100];
 const AUTHORS_CELL_SLACK_MS: u16 = 50;
 
-/// Notes of both ends so far.
+/// Records of both ends so far.
 #[derive(Default)]
-struct Both {
+struct EndRecords {
     sent: Vec<SentFrame>,
     dropped: BTreeMap<u32, Time>,
     received: Vec<ReceivedLayer>,
 }
 
-/// State of a stream, read at the end of the run.
-struct Known {
-    both: Arc<Mutex<Both>>,
+/// Stream whose records are read at the end of the run.
+struct RecordedStream {
+    both: Arc<Mutex<EndRecords>>,
     video: Video,
     clip: Arc<LayeredVideo>,
     tap: Arc<Tap>,
 }
 
-impl Noted for Known {
+impl StreamRecords for RecordedStream {
     fn frames(&self) -> Vec<FrameRecord> {
-        let Both { sent, dropped, received } = &*self.both.lock();
+        let EndRecords { sent, dropped, received } = &*self.both.lock();
         records::of_layers(sent, dropped, received, self.video, &self.clip)
     }
 
@@ -77,7 +77,7 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
         },
         receive: ReceiveLimits::default(),
     };
-    let both = Arc::new(Mutex::new(Both::default()));
+    let both = Arc::new(Mutex::new(EndRecords::default()));
     let listen = context.server(&pair, context.transport(&SETUP_CONTROL))?;
     let sender = Sender {
         clip: clip.clone(),
@@ -103,7 +103,7 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
         // The receiver is gone if the world was stopped.
         drop(done.send(result.err().map(|e| e.to_string())));
     });
-    Ok((ended, Box::new(Known { both, video: entry.video, clip, tap })))
+    Ok((ended, Box::new(RecordedStream { both, video: entry.video, clip, tap })))
 }
 
 /// The end that shows.
@@ -128,7 +128,7 @@ struct Sender {
     marks: Marks,
     config: PathConfig,
     end: Time,
-    both: Arc<Mutex<Both>>,
+    both: Arc<Mutex<EndRecords>>,
     tap: Arc<Tap>,
 }
 
@@ -148,8 +148,8 @@ impl Sender {
         let note = |noted| {
             let mut both = self.both.lock();
             match noted {
-                LiveNoted::Sent(frame) => both.sent.push(frame),
-                LiveNoted::Dropped { message, at } => {
+                SenderEvent::Sent(frame) => both.sent.push(frame),
+                SenderEvent::Dropped { message, at } => {
                     both.dropped.insert(message, at);
                 }
             }

@@ -13,7 +13,7 @@ use airlane_base::Time;
 use airlane_media::layers::LayeredVideo;
 use tokio::sync::oneshot;
 
-use super::drawn::Drawn;
+use super::content_draws::ContentDraws;
 use super::records::FrameRecord;
 use super::{Entry, OfScheme, Output, Single, StreamOutput, Streams, Transport};
 use airlane_sim::LabError;
@@ -37,19 +37,19 @@ struct Started {
     counted_from: Time,
     end: Time,
     ended: oneshot::Receiver<Option<String>>,
-    noted: Box<dyn Noted>,
+    noted: Box<dyn StreamRecords>,
 }
 
-/// Notes of both ends of a stream.
-trait Noted: Send {
+/// Records of a stream at both of its ends.
+trait StreamRecords: Send {
     /// Record of every frame.
     fn frames(&self) -> Vec<FrameRecord>;
     /// The sending side over time.
     fn samples(&self) -> Vec<FlowSample>;
 }
 
-/// End of a stream, with the reason if it failed, and the notes of it.
-type Ending = (oneshot::Receiver<Option<String>>, Box<dyn Noted>);
+/// End of a stream, with the reason if it failed, and its records.
+type Ending = (oneshot::Receiver<Option<String>>, Box<dyn StreamRecords>);
 
 /// Streams that run.
 struct Roles(Vec<Started>);
@@ -71,7 +71,7 @@ fn start_one(
     context: &mut RunContext<'_>,
 ) -> Result<Started, LabError> {
     let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
-    let clip = Drawn::clip(context.plan, context.key.case, number);
+    let clip = ContentDraws::clip(context.plan, context.key.case, number);
     let scene = Scene {
         entry,
         clip: match of_scheme.single {

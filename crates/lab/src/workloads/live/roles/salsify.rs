@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::{SalsifyCodec, Transport, Video};
-use super::single::{Both, Captured, Known};
+use super::single::{CapturedFrame, EndRecords, RecordedStream};
 use super::{Ending, Scene};
 use airlane_sim::LabError;
 use airlane_sim::world::RunContext;
@@ -57,9 +57,9 @@ pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<En
     };
     let (sender, receiver) = (config(), config());
     let stats = sender.stats.clone();
-    let both = Arc::new(Mutex::new(Both::default()));
+    let both = Arc::new(Mutex::new(EndRecords::default()));
     let rtt = Box::new(move || stats.read().rtt);
-    let known = Known { both: both.clone(), rtt, end };
+    let known = RecordedStream { both: both.clone(), rtt, end };
     let sender_at = SocketAddr::new(pair.address.ip(), PORT);
     let receiver_at = SocketAddr::new(pair.from[0], PORT);
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(|e| fault(&e.to_string()));
@@ -173,7 +173,7 @@ struct Source {
     next: u32,
     /// The frame that was sent last.
     sent: Option<u32>,
-    both: Arc<Mutex<Both>>,
+    both: Arc<Mutex<EndRecords>>,
 }
 
 impl FrameSource for Source {
@@ -189,7 +189,7 @@ impl FrameSource for Source {
         let before = self.sent.filter(|_| ask.reference.is_some());
         let encoded = self.sizes.choose(number, before, ask.budget);
         let target_bps = Rate::of(ask.budget as u64, self.frame_time).as_f64();
-        self.both.lock().captured.push(Captured { at: captured, target_bps, encoded });
+        self.both.lock().captured.push(CapturedFrame { at: captured, target_bps, encoded });
         let (bytes, _) = encoded?;
         self.sent = Some(number);
         let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };

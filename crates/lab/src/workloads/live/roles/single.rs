@@ -1,4 +1,4 @@
-//! What is noted of streams of one layer, frame by frame.
+//! Records of streams of one layer, frame by frame.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use airlane_live::LayerSet;
 use airlane_live::wire::LayerHeader;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::Noted;
+use super::StreamRecords;
 use airlane_sim::world::{FlowSample, SAMPLE_EVERY};
 use parking_lot::Mutex;
 
 /// A frame that was captured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Captured {
+pub(super) struct CapturedFrame {
     pub(super) at: Time,
     /// Target rate of the encoder, bits/s.
     pub(super) target_bps: f64,
@@ -23,16 +23,16 @@ pub(super) struct Captured {
     pub(super) encoded: Option<(u32, f64)>,
 }
 
-/// Notes of both ends so far.
+/// Records of both ends so far.
 #[derive(Default)]
-pub(super) struct Both {
-    pub(super) captured: Vec<Captured>,
+pub(super) struct EndRecords {
+    pub(super) captured: Vec<CapturedFrame>,
     /// By frame: when it could be decoded, and the bytes that it had.
     shown: BTreeMap<u32, (Time, u64)>,
     pub(super) problem: Option<String>,
 }
 
-impl Both {
+impl EndRecords {
     /// A frame could be decoded.
     pub(super) fn show(&mut self, data: &[u8], at: Time) {
         match LayerHeader::read(data) {
@@ -44,15 +44,15 @@ impl Both {
     }
 }
 
-/// State of a stream, read at the end of the run.
-pub(super) struct Known {
-    pub(super) both: Arc<Mutex<Both>>,
+/// Stream whose records are read at the end of the run.
+pub(super) struct RecordedStream {
+    pub(super) both: Arc<Mutex<EndRecords>>,
     /// The round-trip time of late, as the sender has it.
     pub(super) rtt: Box<dyn Fn() -> Option<Duration> + Send>,
     pub(super) end: Time,
 }
 
-impl Noted for Known {
+impl StreamRecords for RecordedStream {
     fn frames(&self) -> Vec<FrameRecord> {
         let both = self.both.lock();
         // A frame that a later one was shown after, and that was not shown itself, will not be.

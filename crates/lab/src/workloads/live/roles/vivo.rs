@@ -14,7 +14,7 @@ use airlane_vivo::{AskedFrame, Density, Offer, densities};
 use tokio::sync::oneshot;
 
 use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Noted, Scene};
+use super::{Ending, Scene, StreamRecords};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, RunContext, Tap};
 use parking_lot::Mutex;
@@ -25,18 +25,18 @@ pub(super) const MAX_ASKED: usize = 10;
 /// Bytes that the transport takes beyond its window: the rest waits where the frame is.
 const UNSENT_BYTES: u64 = 128 << 10;
 
-/// Notes of both ends so far.
+/// Records of both ends so far.
 #[derive(Default)]
-struct Both {
+struct EndRecords {
     /// Frames that the viewer asked for. A frame counts as handed over when it is captured, though
     /// it waits for those asked for before.
     asked: BTreeMap<u32, AskedFrame>,
     came: BTreeMap<u32, Time>,
 }
 
-/// State of a stream, read at the end of the run.
-struct Known {
-    both: Arc<Mutex<Both>>,
+/// Stream whose records are read at the end of the run.
+struct RecordedStream {
+    both: Arc<Mutex<EndRecords>>,
     table: Arc<CloudTable>,
     levels: Vec<Density>,
     begin: Arc<Mutex<Option<Time>>>,
@@ -45,7 +45,7 @@ struct Known {
     tap: Arc<Tap>,
 }
 
-impl Noted for Known {
+impl StreamRecords for RecordedStream {
     fn frames(&self) -> Vec<FrameRecord> {
         let both = self.both.lock();
         let Some(begin) = *self.begin.lock() else { return Vec::new() };
@@ -79,7 +79,7 @@ impl Noted for Known {
     }
 }
 
-impl Known {
+impl RecordedStream {
     fn ssim_db(&self, level: u8) -> f64 {
         let density = self.levels[usize::from(level)];
         let fronts = self.table.fronts();
@@ -117,9 +117,9 @@ pub(super) fn start(
     let mut transport = context.transport(control);
     transport.flow.unsent_bytes = Some(UNSENT_BYTES);
     let listen = context.server(&pair, transport)?;
-    let both = Arc::new(Mutex::new(Both::default()));
+    let both = Arc::new(Mutex::new(EndRecords::default()));
     let began = Arc::new(Mutex::new(None));
-    let known = Known {
+    let known = RecordedStream {
         both: both.clone(),
         table: table.clone(),
         levels: levels.clone(),

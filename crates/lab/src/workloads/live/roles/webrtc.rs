@@ -13,7 +13,7 @@ use airlane_webrtc::{Ask, CallConfig, Delivered, Frame, FrameSource, Protection}
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::single::{Both, Captured, Known};
+use super::single::{CapturedFrame, EndRecords, RecordedStream};
 use super::{Ending, Scene};
 use airlane_scenario::Cipher;
 use airlane_sim::LabError;
@@ -44,10 +44,10 @@ pub(super) fn start(
         .map_err(|e| fault(&e))?;
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(|e| fault(&e));
     let (from, to) = (bind(&pair.server, sender_at)?, bind(&pair.client, receiver_at)?);
-    let both = Arc::new(Mutex::new(Both::default()));
+    let both = Arc::new(Mutex::new(EndRecords::default()));
     let stats = sender.stats();
     let rtt = Box::new(move || stats.read().rtt);
-    let known = Known { both: both.clone(), rtt, end };
+    let known = RecordedStream { both: both.clone(), rtt, end };
     let source = Source::new(&clip, ladder, (begin, end), both.clone());
     let clock = pair.server.clone();
     pair.server.spawn("webrtc sender", async move {
@@ -81,7 +81,7 @@ struct Source {
     begin: Time,
     end: Time,
     next: u32,
-    both: Arc<Mutex<Both>>,
+    both: Arc<Mutex<EndRecords>>,
 }
 
 impl Source {
@@ -89,7 +89,7 @@ impl Source {
         clip: &LayeredVideo,
         ladder: SingleLadder,
         (begin, end): (Time, Time),
-        both: Arc<Mutex<Both>>,
+        both: Arc<Mutex<EndRecords>>,
     ) -> Self {
         let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
         Self { ladder, frame_time, begin, end, next: 0, both }
@@ -112,7 +112,7 @@ impl FrameSource for Source {
             (bytes, frame.ssim_db)
         });
         let target_bps = ask.target.as_f64();
-        self.both.lock().captured.push(Captured { at: captured, target_bps, encoded });
+        self.both.lock().captured.push(CapturedFrame { at: captured, target_bps, encoded });
         let (bytes, _) = encoded?;
         let header = LayerHeader { frame: number, layer: 0, encoding: 0, handed: captured };
         Some(Frame { data: header.message(bytes as usize), key: ask.key, captured })

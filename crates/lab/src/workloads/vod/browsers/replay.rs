@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_abr::PlayerModel;
 use airlane_base::{InputError, Time};
 
-use super::super::{Cache, Drawn, Output, ViewerOutput, Viewers};
+use super::super::{Cache, ContentDraws, Output, ViewerOutput, Viewers};
 use super::record::{Chunk, Kind, Player, Run};
 use airlane_sim::plan::{Plan, RunKey};
 use airlane_sim::workload::{Caches, Parts};
@@ -28,7 +28,7 @@ pub(super) fn output(
 ) -> Result<RunOutput, InputError> {
     let ended = Time::ZERO + plan.scenario.duration;
     let traffic = Viewers::of(&plan.scenario);
-    let videos = Drawn::in_case(plan, key.case).map_or(&[][..], |watched| &watched.videos);
+    let videos = ContentDraws::in_case(plan, key.case).map_or(&[][..], |watched| &watched.videos);
     let viewers = traffic.viewers.iter().zip(videos).zip(&run.players);
     let viewers = viewers.map(|((viewer, video), player)| {
         let setting = Cache::of(caches).and_then(|s| s.setting(traffic, viewer, &video.name));

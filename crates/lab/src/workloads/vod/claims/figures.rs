@@ -8,7 +8,7 @@ use airlane_base::Time;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    Drawn, Output, Viewer, ViewerOutput, Viewers, metric_unit, minerva_of, session,
+    ContentDraws, Output, Viewer, ViewerOutput, Viewers, metric_unit, minerva_of, session,
 };
 use super::measures::{greedy_over_greedy, rates_over_greedy, settling};
 use airlane_sim::workload::ClaimContext;
@@ -70,7 +70,7 @@ impl Figures {
         let traffic = Viewers::of(scenario);
         let end = Time::ZERO + scenario.duration;
         let until = |v: &ViewerOutput| session::over_at(scenario, v.model.start(), run.at);
-        let starts = Drawn::in_case(run.plan, run.key.case).map_or(&[][..], |w| &w.starts);
+        let starts = ContentDraws::in_case(run.plan, run.key.case).map_or(&[][..], |w| &w.starts);
         let join = Time::ZERO + starts.iter().max().copied().unwrap_or_default();
         let viewers = &output.0;
         let viewed = |(v, viewer): (&ViewerOutput, &Viewer)| Viewed {

@@ -6,7 +6,7 @@ use airlane_base::IP_UDP_HEADER_BYTES;
 use airlane_minerva::{RateCurve, fixed_rate_bound, fixed_rate_optimum};
 use airlane_origin::PACKET_OVERHEAD_BYTES;
 
-use super::super::{Cache, Drawn, Viewer, Viewers, metric_unit};
+use super::super::{Cache, ContentDraws, Viewer, Viewers, metric_unit};
 use airlane_scenario::Capacity;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{Caches, traffic_of};
@@ -19,7 +19,8 @@ use airlane_sim::workload::{Caches, traffic_of};
 pub(super) fn of_mix(plan: &Plan, caches: &Caches, case: usize) -> (f64, f64) {
     let scenario = &plan.scenario;
     let traffic = Viewers::of(scenario);
-    let (Some(watched), Some(cache)) = (Drawn::in_case(plan, case), Cache::of(caches)) else {
+    let (Some(watched), Some(cache)) = (ContentDraws::in_case(plan, case), Cache::of(caches))
+    else {
         return (f64::NAN, f64::NAN);
     };
     let all = traffic.viewers.iter().zip(&watched.videos);

@@ -2,7 +2,7 @@
 
 use airlane_report::model::{Axis, Cdf, CdfLine, Cell, Column, Scheme, Table, Term};
 
-use super::super::{Drawn, Viewers};
+use super::super::{ContentDraws, Viewers};
 use super::figures::Figures;
 use super::metrics::STEP;
 use super::samples::{self, Mix};
@@ -55,7 +55,7 @@ fn by_mix(compared: &Compared<'_>, list: &[Mix<'_>], unit: &str) -> Table {
                 mix.runs.iter().map(|run| run[scheme].min_qoe()).collect();
             values.and_then(|v| airlane_quality::stats::mean(&v)).map_or(Cell::Empty, Cell::number)
         };
-        let watched = compared.plan.draws.of::<Drawn>().map(|d| &d.draws[case.draw].videos);
+        let watched = compared.plan.draws.of::<ContentDraws>().map(|d| &d.draws[case.draw].videos);
         let mut videos: Vec<&str> =
             watched.into_iter().flatten().map(|v| v.name.as_str()).collect();
         if videos.len() > MAX_VIDEOS {
@@ -101,7 +101,7 @@ fn cdfs(compared: &Compared<'_>, mixes: &[Mix<'_>], samples: &ByMetric, unit: &s
             .collect(),
     };
     let [a, baseline, ..] = compared.names else { return vec![lowest] };
-    let starts = Drawn::of(compared.plan).into_iter().flat_map(|d| &d.draws);
+    let starts = ContentDraws::of(compared.plan).into_iter().flat_map(|d| &d.draws);
     let starts = starts.flat_map(|watched| &watched.starts);
     let joined = Viewers::of(&compared.plan.scenario).viewers.len() == 2
         && starts.into_iter().any(|s| !s.is_zero());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use airlane_base::{InputError, Seed};
 use rand::RngExt;
 
-use super::content::{Content, Watched};
+use super::content::{Content, HeadView};
 use super::{Entry, NAME, Sessions};
 use airlane_judge::reporting::words::file_name;
 use airlane_scenario::Scenario;
@@ -21,7 +21,7 @@ type Chosen = (usize, usize);
 
 /// The content, and what of it each draw has.
 #[derive(Clone, Debug)]
-pub(super) struct Drawn {
+pub(super) struct ContentDraws {
     /// `None` without sessions.
     content: Option<Content>,
     /// By draw, then by session.
@@ -29,7 +29,7 @@ pub(super) struct Drawn {
 }
 
 /// Content that all runs of a plan share, by title and head.
-pub(super) struct Cache(BTreeMap<Chosen, Arc<Watched>>);
+pub(super) struct Cache(BTreeMap<Chosen, Arc<HeadView>>);
 
 impl Cache {
     /// Content that a session of a case watches.
@@ -38,8 +38,8 @@ impl Cache {
         plan: &Plan,
         case: usize,
         session: usize,
-    ) -> Arc<Watched> {
-        let drawn = plan.draws.of::<Drawn>().expect("a plan with sessions has drawn");
+    ) -> Arc<HeadView> {
+        let drawn = plan.draws.of::<ContentDraws>().expect("a plan with sessions has drawn");
         let chosen = drawn.draws[plan.cases[case].draw][session];
         let cache = caches.of::<Self>().expect("a plan with sessions has a stock");
         cache.0[&chosen].clone()
@@ -50,7 +50,7 @@ impl Cache {
 #[derive(Debug, Default)]
 struct Read(Option<Content>);
 
-impl Drawn {
+impl ContentDraws {
     pub(super) fn read(
         traffic: &Sessions,
         scenario: &Scenario,
@@ -105,7 +105,7 @@ fn chosen(session: &Entry, content: &Content, seed: Seed) -> Result<Chosen, Inpu
     Ok((title, head))
 }
 
-impl Draws for Drawn {
+impl Draws for ContentDraws {
     fn identity(&self, plan: &Plan, key: RunKey) -> String {
         let Some(content) = &self.content else { return String::new() };
         let chosen = &self.draws[plan.cases[key.case].draw];
@@ -125,7 +125,7 @@ impl Draws for Drawn {
             for chosen @ (title, head) in self.draws.iter().flatten().copied() {
                 let show = &content.titles[title];
                 let audience = audiences.entry(title).or_insert_with(|| show.audience());
-                let of = || Arc::new(Watched::new(show, audience, head));
+                let of = || Arc::new(HeadView::new(show, audience, head));
                 watched.entry(chosen).or_insert_with(of);
             }
         }

@@ -15,7 +15,7 @@ use airlane_sim::workload::Draws;
 
 /// The clips, and which of them each draw has.
 #[derive(Clone, Debug)]
-pub(super) struct Drawn {
+pub(super) struct ContentDraws {
     /// `None` without streams.
     content: Option<Content>,
     /// By draw, then by stream: the place of the clip.
@@ -32,7 +32,7 @@ struct Content {
 #[derive(Debug, Default)]
 struct Read(Option<Content>);
 
-impl Drawn {
+impl ContentDraws {
     pub(super) fn read(
         traffic: &Streams,
         scenario: &Scenario,
@@ -129,7 +129,7 @@ fn chosen(
     }
 }
 
-impl Draws for Drawn {
+impl Draws for ContentDraws {
     fn identity(&self, plan: &Plan, key: RunKey) -> String {
         let Some(content) = &self.content else { return String::new() };
         format!("{:?} {:016x}", self.names(plan.cases[key.case].draw), content.hash)

@@ -21,20 +21,20 @@ use airlane_sim::workload::Draws;
 
 /// Content that viewers watch.
 #[derive(Clone, Debug)]
-pub struct Drawn {
+pub struct ContentDraws {
     /// The content, cut as the scenario says; `None` without viewers.
     pub corpus: Option<Corpus>,
     /// The hash of the whole content; 0 without.
     pub content_hash: u64,
     /// Content that is watched in each draw.
-    pub draws: Vec<Watched>,
+    pub draws: Vec<ViewingDraw>,
     /// Content of the schemes' own files.
     pub files: MinervaFiles,
 }
 
 /// Content that is watched in a draw.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct ViewingDraw {
     /// The video of each viewer.
     pub videos: Vec<Arc<Video>>,
     /// Start time of each viewer.
@@ -64,14 +64,14 @@ fn corpus(sources: &mut Sources, folder: Option<&Path>) -> Result<Corpus, InputE
     Ok(kept.corpus.insert(corpus).clone())
 }
 
-impl Drawn {
+impl ContentDraws {
     /// Content that is watched in a plan; `None` without viewers.
     pub fn of(plan: &Plan) -> Option<&Self> {
         plan.draws.of::<Self>().filter(|drawn| drawn.corpus.is_some())
     }
 
     /// Content that is watched in a case of `plan`, if there are viewers.
-    pub fn in_case(plan: &Plan, case: usize) -> Option<&Watched> {
+    pub fn in_case(plan: &Plan, case: usize) -> Option<&ViewingDraw> {
         plan.draws.of::<Self>()?.draws.get(plan.cases[case].draw)
     }
 
@@ -94,9 +94,9 @@ impl Drawn {
                 None => Vec::new(),
             };
             let starts = starts(traffic, scenario, &videos, number);
-            Ok(Watched { videos, starts })
+            Ok(ViewingDraw { videos, starts })
         };
-        let draws: Vec<Watched> =
+        let draws: Vec<ViewingDraw> =
             (0..scenario.cases.count).map(draw).collect::<Result<_, InputError>>()?;
         let mut drawn = Self { corpus, content_hash, draws, files: MinervaFiles::default() };
         drawn.files =
@@ -116,9 +116,9 @@ impl Drawn {
     }
 }
 
-impl Draws for Drawn {
+impl Draws for ContentDraws {
     fn identity(&self, plan: &Plan, key: RunKey) -> String {
-        let Watched { videos, starts } = &self.draws[plan.cases[key.case].draw];
+        let ViewingDraw { videos, starts } = &self.draws[plan.cases[key.case].draw];
         let videos: Vec<&str> = videos.iter().map(|v| v.name.as_str()).collect();
         let minerva = super::minerva_of(&plan.scenario.schemes[key.scheme]);
         let (content, files) = (self.content_hash, self.files.digest(minerva));

@@ -9,12 +9,12 @@ use tokio::sync::Notify;
 /// the order in which they began to wait, so that a run in virtual time repeats: `tokio::sync::watch`
 /// wakes them in an order that it draws.
 #[derive(Debug, Default)]
-pub struct Watched<T> {
+pub struct WatchCell<T> {
     value: Mutex<T>,
     changed: Notify,
 }
 
-impl<T> Watched<T> {
+impl<T> WatchCell<T> {
     /// A value for which nobody waits yet.
     pub fn new(value: T) -> Self {
         Self { value: Mutex::new(value), changed: Notify::new() }
@@ -57,14 +57,14 @@ impl<T> Watched<T> {
     }
 }
 
-impl<T: Copy> Watched<T> {
+impl<T: Copy> WatchCell<T> {
     /// The value.
     pub fn get(&self) -> T {
         *self.lock()
     }
 }
 
-impl<T: Copy + PartialEq> Watched<T> {
+impl<T: Copy + PartialEq> WatchCell<T> {
     /// Waits until the value is not `before`; the value then.
     pub async fn changed_from(&self, before: T) -> T {
         self.wait_for(|now| (*now != before).then_some(*now)).await

@@ -61,7 +61,7 @@ pub struct Report {
 }
 
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct StreamStats {
     begin: Time,
     layers: u8,
     frame_time: Duration,
@@ -80,7 +80,7 @@ struct Mark {
     bytes: u64,
 }
 
-impl Watched {
+impl StreamStats {
     pub(super) fn new(begin: Time, answer: Answer) -> Self {
         Self {
             begin,
