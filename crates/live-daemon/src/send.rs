@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, watch};
 use super::encoder::EncoderFactory;
 use super::input::VideoInput;
 use super::pictures::{Latest, keep_latest};
-use super::serving::{Counts, Served, Serving};
+use super::serving::{Counts, Serving, VideoSource};
 use super::{paths, transport};
 use airlane_certificate::{CertificateFiles, Development};
 use airlane_host::RateLimitedLog;
@@ -154,7 +154,7 @@ impl Sender {
                 };
                 let frame_time = Duration::from_secs_f64(1.0 / clip.fps);
                 let answer = Answer { structure, frame_time, coding: source.coding() };
-                (answer, Served::Clip { clip, source, video }, None)
+                (answer, VideoSource::Clip { clip, source, video }, None)
             }
             SentVideo::Live { input, encoders } => {
                 let header = *input.header();
@@ -164,7 +164,7 @@ impl Sender {
                 let (room, latest) = (Arc::new(Semaphore::new(viewers)), watch::Sender::default());
                 encoders.check(&header)?;
                 let pictures = latest.subscribe();
-                let served = Served::Live { header, encoders, pictures, room };
+                let served = VideoSource::Live { header, encoders, pictures, room };
                 (answer, served, Some((input, latest)))
             }
         };
@@ -175,8 +175,8 @@ impl Sender {
             runtime.spawn("live pictures", keep);
         }
         let live = match &video {
-            Served::Live { pictures, room, .. } => Some((pictures.clone(), room.clone())),
-            Served::Clip { .. } => None,
+            VideoSource::Live { pictures, room, .. } => Some((pictures.clone(), room.clone())),
+            VideoSource::Clip { .. } => None,
         };
         let clock = date::now() - runtime.now().since_start();
         let (counts_of, warnings) = (counts.clone(), RateLimitedLog::new(runtime.clone()));

@@ -43,7 +43,7 @@ pub(super) struct Counts {
 
 /// Served video, ready for viewers.
 #[derive(Clone)]
-pub(super) enum Served {
+pub(super) enum VideoSource {
     Clip {
         clip: Arc<LayeredVideo>,
         source: Source,
@@ -60,7 +60,7 @@ pub(super) enum Served {
 /// Configuration and counts that all viewers share.
 #[derive(Clone)]
 pub(super) struct Serving {
-    pub(super) video: Served,
+    pub(super) video: VideoSource,
     pub(super) marks: LayerMarks,
     pub(super) answer: Answer,
     /// The time since 1970 when the runtime's clock shows 0.
@@ -108,7 +108,7 @@ impl Serving {
             };
             let _viewer = Viewer::count(&self.counts.viewers);
             let ended = match self.video.clone() {
-                Served::Clip { clip, source, video } => {
+                VideoSource::Clip { clip, source, video } => {
                     let ip_bytes = |layer| opened.ip_bytes(source.message_bytes(layer));
                     let encoder = video.encoder(&clip, self.marks, ip_bytes);
                     let Some(encoder) = encoder else { return };
@@ -116,7 +116,7 @@ impl Serving {
                     let frames = ClipFrames::new(source, encoder, frame_time, self.clock, until);
                     self.send(&connection, &opened, frames).await
                 }
-                Served::Live { header, encoders, pictures, room } => {
+                VideoSource::Live { header, encoders, pictures, room } => {
                     // There is room for as many as there are paths, but for encoders whose viewers have
                     // just left.
                     let Ok(permit) = room.acquire_owned().await else { return };

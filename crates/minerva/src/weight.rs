@@ -348,7 +348,7 @@ impl Minerva {
         let utility = match self.config.utility {
             UtilityKind::ClientAware => {
                 let (setting, blend) = (&*self.setting, &self.config.blend);
-                let sent = self.sent.as_ref().map(|c| c.held(setting, blend.horizon));
+                let sent = self.sent.as_ref().map(|c| c.bounded(setting, blend.horizon));
                 let own = &*self.value;
                 let value = sent.as_ref().map_or(own, |s| s as &dyn ValueFunction);
                 utility::client_aware(setting, value, &download, watched_bps, blend)?

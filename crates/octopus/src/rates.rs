@@ -20,16 +20,16 @@ const MARK_APART: u64 = SERVICE_WINDOW / 48;
 /// nothing waits does not count; after more than a window of it all is forgotten.
 #[derive(Clone, Debug)]
 pub(crate) struct Service {
-    marks: [Served; MARKS],
+    marks: [DepartureTotals; MARKS],
     begin: usize,
     len: usize,
-    /// [`Served::waited`] when another begins.
+    /// [`DepartureTotals::waited`] when another begins.
     next_mark: u64,
     /// Totals of what left while packets waited.
-    served: Served,
+    served: DepartureTotals,
     /// Totals before the last departure: what leaves at one moment does so in the time that
     /// follows.
-    before: Served,
+    before: DepartureTotals,
     /// Time at which a packet left last, and number of those that have since packets last began to
     /// wait.
     last: Time,
@@ -38,7 +38,7 @@ pub(crate) struct Service {
 
 /// Totals of departures, as of a time for which packets have waited.
 #[derive(Clone, Copy, Debug, Default)]
-struct Served {
+struct DepartureTotals {
     /// Nanoseconds.
     waited: u64,
     bytes: u64,
@@ -48,12 +48,12 @@ struct Served {
 impl Default for Service {
     fn default() -> Self {
         Self {
-            marks: [Served::default(); MARKS],
+            marks: [DepartureTotals::default(); MARKS],
             begin: 0,
             len: 0,
             next_mark: 0,
-            served: Served::default(),
-            before: Served::default(),
+            served: DepartureTotals::default(),
+            before: DepartureTotals::default(),
             last: Time::ZERO,
             packets_since_idle: 0,
         }
@@ -153,7 +153,7 @@ impl Service {
         Some((served.bytes - from.bytes) as f64 * 8.0 / elapsed)
     }
 
-    fn mark(&self, index: usize) -> Served {
+    fn mark(&self, index: usize) -> DepartureTotals {
         self.marks[(self.begin + index) % MARKS]
     }
 

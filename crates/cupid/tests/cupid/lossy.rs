@@ -16,7 +16,7 @@ const BYTES: u32 = 1_538;
 
 /// What is made out of the flow's PPDUs.
 #[derive(Clone, Copy, PartialEq)]
-enum Ears {
+enum Hearing {
     /// Those frames that came: of the station that it is for.
     Own,
     /// All of them: of one near by.
@@ -34,7 +34,7 @@ struct Run {
 
 /// Three seconds of aggregates of at most `most` frames, of which a share of frames is lost, and a share of
 /// PPDUs collides, and is heard as energy.
-fn flow(ears: Ears, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
+fn flow(ears: Hearing, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
     let (timing, access) = (Timing::of(Band::Ghz5), Access::BEST_EFFORT);
     let mut rng: Rng = Seed(seed).split("lossy").rng();
     let (vector, control) = (he(4), he(4).response());
@@ -61,7 +61,7 @@ fn flow(ears: Ears, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
             remaining: timing.sifs + answer,
             ..Frame::new(FrameKind::QosData, station(0), Some(AP), BYTES)
         };
-        let frames = pending.iter().zip(&came).filter(|(_, came)| ears == Ears::Near || **came);
+        let frames = pending.iter().zip(&came).filter(|(_, came)| ears == Hearing::Near || **came);
         let frames: Vec<Frame> = frames
             .map(|((number, was_sent), _)| Frame {
                 is_retry: *was_sent,
@@ -71,8 +71,8 @@ fn flow(ears: Ears, most: usize, lost: f64, collided: f64, seed: u64) -> Run {
             .collect();
         let is_answered = came.contains(&true);
         let what = match ears {
-            _ if collides || (ears == Ears::Own && !is_answered) => What::Energy,
-            Ears::Far => What::Header(vector),
+            _ if collides || (ears == Hearing::Own && !is_answered) => What::Energy,
+            Hearing::Far => What::Header(vector),
             _ => What::Frames { vector, is_aggregate: true, frames },
         };
         run.records.push(Heard { at: now, duration, what });
@@ -142,7 +142,7 @@ fn attempts_that_failed_as_a_whole_are_charged_to_who_sends_them_again() {
     println!("lost  collided  own share  near  of     own delta, of the true one");
     for (lost, collided) in [(0.0, 0.1), (0.33, 0.0), (0.33, 0.1), (0.33, 0.2), (0.1, 0.05)] {
         let run = |ears| flow(ears, WINDOW, lost, collided, 7);
-        let (own, near) = (run(Ears::Own), run(Ears::Near));
+        let (own, near) = (run(Hearing::Own), run(Hearing::Near));
         let truth = own.charged.as_secs_f64() / 3.0;
         let found = estimates(&own, station(0));
         let (own_share, near_share) = (share(&found), share(&estimates(&near, station(1))));
@@ -167,7 +167,7 @@ fn who_makes_out_headers_alone_knows_how_full_aggregates_are() {
             assert!(found.iter().all(|estimate| estimate.stations == 1));
             mean(found.iter().map(|estimate| estimate.packed / estimate.utilisation))
         };
-        let (near, far) = (packed(Ears::Near), packed(Ears::Far));
+        let (near, far) = (packed(Hearing::Near), packed(Hearing::Far));
         assert!(most == 64 || near < 0.95, "{near}: aggregates of {most} are not full");
         assert!((far / near - 1.0).abs() < 0.02, "aggregates of {most}: {far}, near {near}");
     }
@@ -176,7 +176,7 @@ fn who_makes_out_headers_alone_knows_how_full_aggregates_are() {
 #[test]
 fn what_a_sender_has_to_send_again_is_no_payload() {
     // The own station hears all frames that it sends, and the access point's answers.
-    let run = flow(Ears::Near, WINDOW, 0.33, 0.05, 5).turned();
+    let run = flow(Hearing::Near, WINDOW, 0.33, 0.05, 5).turned();
     let options = EstimatorOptions {
         bssid: Some(AP),
         direction: Direction::Up,

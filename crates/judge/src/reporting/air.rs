@@ -1,7 +1,7 @@
 //! The air of a WiFi, as the report draws it: who held it when, and what each station got of it.
 
 use airlane_net::Direction;
-use airlane_net::air::{Held, Use};
+use airlane_net::air::{AirAttempt, AttemptOutcome};
 use airlane_report::model::{Draw, Hold, Holder, Occupancy, Panel, Purpose, Series, Stretch, Wear};
 
 use super::series::{over_window, series};
@@ -150,23 +150,25 @@ fn stretch(air: &AirOutput, of_ways: &[usize]) -> Option<Stretch> {
 }
 
 /// Outcome of an attempt, by its place in [`BECAME`].
-fn became(attempt: &Use) -> u8 {
-    match attempt.held {
-        Held::Came(_) if attempt.repeated == 0 => 0,
-        Held::Came(_) => 1,
-        Held::Lost => 2,
-        Held::Collided => 3,
+fn became(attempt: &AirAttempt) -> u8 {
+    match attempt.outcome {
+        AttemptOutcome::Delivered(_) if attempt.repeated == 0 => 0,
+        AttemptOutcome::Delivered(_) => 1,
+        AttemptOutcome::Lost => 2,
+        AttemptOutcome::Collided => 3,
     }
 }
 
-fn note(attempt: &Use) -> String {
+fn note(attempt: &AirAttempt) -> String {
     let frames = plural(attempt.frames as usize, "frame");
     let again = match attempt.repeated {
         0 => String::new(),
         n => format!(", {n} of them sent before"),
     };
-    match attempt.held {
-        Held::Came(came) if came < attempt.frames => format!("{frames}{again}, {came} came"),
+    match attempt.outcome {
+        AttemptOutcome::Delivered(came) if came < attempt.frames => {
+            format!("{frames}{again}, {came} came")
+        }
         _ => format!("{frames}{again}"),
     }
 }

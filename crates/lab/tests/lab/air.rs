@@ -6,7 +6,7 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_judge::reporting::{ReportedRun, RunReport, tell};
 use airlane_net::Direction;
-use airlane_net::air::Held;
+use airlane_net::air::AttemptOutcome;
 use airlane_report::model::Cell;
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
@@ -75,7 +75,7 @@ fn the_stretch_has_every_attempt_and_of_two_at_once_one_comes_at_most() {
     assert!(air.attempts.len() > 10, "{} attempts", air.attempts.len());
     for (i, (way, attempt)) in air.attempts.iter().enumerate() {
         assert!(attempt.from < attempt.until && attempt.until > from && attempt.from < until);
-        if let Held::Came(came) = attempt.held {
+        if let AttemptOutcome::Delivered(came) = attempt.outcome {
             assert!((1..=attempt.frames).contains(&came));
         }
         assert!(attempt.repeated <= attempt.frames);
@@ -86,7 +86,8 @@ fn the_stretch_has_every_attempt_and_of_two_at_once_one_comes_at_most() {
             let is_down = |way: usize| air.ways[way].direction == Direction::Down;
             assert!(way != other, "packets of a way go one attempt at a time");
             assert!(!(is_down(*way) && is_down(*other)), "the access point sends one at a time");
-            let both = [attempt, later].iter().all(|a| matches!(a.held, Held::Came(_)));
+            let both =
+                [attempt, later].iter().all(|a| matches!(a.outcome, AttemptOutcome::Delivered(_)));
             assert!(!both, "{attempt:?} and {later:?} both came");
         }
     }

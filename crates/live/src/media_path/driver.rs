@@ -35,14 +35,14 @@ pub(super) struct Driver {
     /// Paths to look at, in turn.
     turn: Vec<usize>,
     /// A datagram that the socket could not take.
-    held: Option<Held>,
+    held: Option<PendingDatagram>,
     /// Time at which it is tried again.
     retry: Option<Time>,
     buffer: Vec<u8>,
 }
 
 /// A datagram that waits for room in the socket.
-struct Held {
+struct PendingDatagram {
     to: SocketAddr,
     source: Option<IpAddr>,
     ecn: Ecn,
@@ -118,7 +118,7 @@ impl Driver {
             match self.socket.try_send(to, open.source, ecn, &self.buffer) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     let bytes = mem::take(&mut self.buffer);
-                    self.held = Some(Held { to, source: open.source, ecn, bytes });
+                    self.held = Some(PendingDatagram { to, source: open.source, ecn, bytes });
                     self.retry = Some(now + FULL_SOCKET);
                     break;
                 }
@@ -135,7 +135,7 @@ impl Driver {
 
     /// Sends what the socket could not take before. False if it still cannot.
     fn flush(&mut self, now: Time) -> bool {
-        let Some(Held { to, source, ecn, bytes }) = &self.held else { return true };
+        let Some(PendingDatagram { to, source, ecn, bytes }) = &self.held else { return true };
         match self.socket.try_send(*to, *source, *ecn, bytes) {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.retry = Some(now + FULL_SOCKET);

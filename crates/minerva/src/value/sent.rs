@@ -140,11 +140,11 @@ impl ValueFunction for SentCurve {
     }
 }
 
-/// A curve as a server reads it. A player gains weight by telling less than its due, so it is not
+/// Curve of a client as a server reads it. A player gains weight by telling less than its due, so it is not
 /// read lower than a tenth of the video's best quality under what the player would get by staying
 /// at the rung that it asked for, or at the lowest.
 #[derive(Debug)]
-pub(crate) struct Held<'a> {
+pub(crate) struct BoundedCurve<'a> {
     curve: &'a SentCurve,
     setting: &'a TitleModel,
     horizon: usize,
@@ -152,12 +152,16 @@ pub(crate) struct Held<'a> {
 }
 
 impl SentCurve {
-    pub(crate) fn held<'a>(&'a self, setting: &'a TitleModel, horizon: usize) -> Held<'a> {
-        Held { curve: self, setting, horizon, slack: SLACK * highest_quality(setting) }
+    pub(crate) fn bounded<'a>(
+        &'a self,
+        setting: &'a TitleModel,
+        horizon: usize,
+    ) -> BoundedCurve<'a> {
+        BoundedCurve { curve: self, setting, horizon, slack: SLACK * highest_quality(setting) }
     }
 }
 
-impl ValueFunction for Held<'_> {
+impl ValueFunction for BoundedCurve<'_> {
     fn value(&self, at: Ahead, rate_bps: f64) -> Option<f64> {
         let told = self.curve.value(at, rate_bps)?;
         let staying = |rung| play(self.setting, &Fixed(rung), at, rate_bps, self.horizon);

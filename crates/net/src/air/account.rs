@@ -44,7 +44,7 @@ impl Airtime {
 
 /// An attempt: who held the air, from when to when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct AirAttempt {
     /// Port whose packets were sent.
     pub port: Port,
     /// Start of the attempt.
@@ -54,7 +54,7 @@ pub struct Use {
     /// Air that it is charged with, by the definition of `wifi::PlannedExchange`.
     pub charged: Duration,
     /// Outcome of the attempt.
-    pub held: Held,
+    pub outcome: AttemptOutcome,
     /// Frames in it.
     pub frames: u32,
     /// Of these, such as had been sent before.
@@ -63,9 +63,9 @@ pub struct Use {
 
 /// Outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Held {
+pub enum AttemptOutcome {
     /// So many of its frames came.
-    Came(u32),
+    Delivered(u32),
     /// Another radio sent at the same time, and none came.
     Collided,
     /// None came.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::{DropReason, Time};
 use airlane_wifi::{Access, PlannedExchange as Cost, Response, Vector, mac};
 
-use super::account::{Held, Use};
+use super::account::{AirAttempt, AttemptOutcome};
 use super::aggregate::Psdu;
 use super::config::Protection;
 use super::ids::{ContenderId, LinkId, RadioId};
@@ -429,18 +429,18 @@ impl Medium {
         }
         if let Some(uses) = &mut self.uses {
             let came = exchange.came.iter().filter(|came| **came).count() as u32;
-            let held = match (came, exchange.has_collided) {
-                (0, true) => Held::Collided,
-                (0, false) => Held::Lost,
-                (came, _) => Held::Came(came),
+            let outcome = match (came, exchange.has_collided) {
+                (0, true) => AttemptOutcome::Collided,
+                (0, false) => AttemptOutcome::Lost,
+                (came, _) => AttemptOutcome::Delivered(came),
             };
             let (from, repeated) = (exchange.started, exchange.psdu.repeated);
-            uses.push(Use {
+            uses.push(AirAttempt {
                 port: port.into(),
                 from,
                 until: now,
                 charged: charge,
-                held,
+                outcome,
                 frames,
                 repeated,
             });

@@ -13,7 +13,7 @@ impl Medium {
     /// A PPDU that a radio took the channel for busy for has ended.
     pub(super) fn hear(&mut self, radio: RadioId, sent: &Transmission, is_locked: bool) {
         let of = &self.radios[radio];
-        if of.ears.is_empty() || of.is_asleep {
+        if of.logs.is_empty() || of.is_asleep {
             return;
         }
         let what = match self.received(radio, sent) {
@@ -31,13 +31,13 @@ impl Medium {
     fn made_out(&mut self, radio: RadioId, sent: &Transmission, is_locked: bool) -> What {
         let sinr = self.sinr_of(radio, sent);
         let header = self.errors.header(&sent.vector, sinr);
-        if !is_locked || !chance(header, &mut self.ears_rng) {
+        if !is_locked || !chance(header, &mut self.hearing_rng) {
             return What::Energy;
         }
         let mut frames = self.frames(sent);
         frames.retain(|frame| {
             let p = self.errors.success(&sent.vector, sinr, frame.bytes);
-            chance(p, &mut self.ears_rng)
+            chance(p, &mut self.hearing_rng)
         });
         what(sent, frames)
     }
@@ -52,7 +52,7 @@ impl Medium {
 
     /// A radio knows what it has sent itself.
     pub(super) fn hear_own(&mut self, sent: &Transmission) {
-        if !self.radios[sent.from].ears.is_empty() {
+        if !self.radios[sent.from].logs.is_empty() {
             let what = what(sent, self.frames(sent));
             self.radios[sent.from].hear(sent, what);
         }

@@ -8,18 +8,18 @@ use std::time::Duration;
 use airlane_base::{DropReason, Packet, Rng, Seed, Time};
 use airlane_wifi::{Address, ErrorModel, Timing, Width};
 
-use super::account::{Airtime, Use};
+use super::account::{AirAttempt, Airtime};
 use super::channel::Powers;
 use super::config::{ApConfig, ChannelConfig, Descriptors, StationConfig};
 use super::contender::Contender;
 use super::descriptors::Front;
-use super::ears::{Ears, Monitor};
 use super::ids::{
     ApId, ContenderId, InterfererId, LinkId, RadioId, StationId, StationPort, Table, TransmissionId,
 };
 use super::interferer::Interferer;
 use super::link::Link;
 use super::reception::{Radio, Transmission};
+use super::reception_log::{Monitor, ReceptionLog};
 use super::scene::Scene;
 use super::scheduler::Scheduler;
 use crate::direction::Direction;
@@ -105,14 +105,14 @@ pub(super) struct Medium {
     pub(super) now: Time,
     pub(super) rng: Rng,
     /// Random numbers for what monitors hear: drawn apart, so that listening changes nothing.
-    pub(super) ears_rng: Rng,
+    pub(super) hearing_rng: Rng,
     pub(super) seed: Seed,
     pub(super) monitor: Option<Monitor>,
     /// Packets that have crossed the air.
     ready: VecDeque<(StationPort, Box<Packet>)>,
     /// Time at which the next contender may send; to be computed anew after every change.
     next_access: Option<Time>,
-    pub(super) uses: Option<Vec<Use>>,
+    pub(super) uses: Option<Vec<AirAttempt>>,
     pub(super) scratch: Vec<Box<Packet>>,
 }
 
@@ -136,7 +136,7 @@ impl Medium {
             sequence: 0,
             now: Time::ZERO,
             rng: seed.split("air").rng(),
-            ears_rng: seed.split("ears").rng(),
+            hearing_rng: seed.split("ears").rng(),
             seed,
             monitor: None,
             ready: VecDeque::new(),
@@ -192,11 +192,11 @@ impl Medium {
         station
     }
 
-    pub(super) fn listen(&mut self, station: StationId) -> Ears {
+    pub(super) fn listen(&mut self, station: StationId) -> ReceptionLog {
         let radio = self.stations[station].radio;
-        let ears = Ears::default();
-        self.radios[radio].ears.push(ears.clone());
-        ears
+        let log = ReceptionLog::default();
+        self.radios[radio].logs.push(log.clone());
+        log
     }
 
     pub(super) fn addresses(&self, station: StationId) -> (Address, Address) {
@@ -213,11 +213,11 @@ impl Medium {
         self.ways.get(port.into()).map_or_else(Airtime::default, |way| way.airtime)
     }
 
-    pub(super) fn keep_uses(&mut self) {
+    pub(super) fn keep_attempts(&mut self) {
         self.uses.get_or_insert_default();
     }
 
-    pub(super) fn take_uses(&mut self) -> Vec<Use> {
+    pub(super) fn take_attempts(&mut self) -> Vec<AirAttempt> {
         self.uses.as_mut().map(std::mem::take).unwrap_or_default()
     }
 

@@ -21,7 +21,6 @@ mod channel;
 mod config;
 mod contender;
 mod descriptors;
-mod ears;
 mod exchange;
 mod hearing;
 mod ids;
@@ -34,6 +33,7 @@ mod minstrel;
 mod power;
 mod rates;
 mod reception;
+mod reception_log;
 mod reorder;
 mod scene;
 mod scheduler;
@@ -46,21 +46,21 @@ use airlane_base::{Packet, Rate, Seed, Time};
 use airlane_wifi::{Address, Heard};
 use parking_lot::{Mutex, MutexGuard};
 
-pub use account::{Airtime, Held, Use};
+pub use account::{AirAttempt, Airtime, AttemptOutcome};
 pub use config::{
     ApConfig, ChannelConfig, Descriptors, FadingConfig, Motion, Protection, RateControl,
     SchedulerKind, Signal, StationConfig,
 };
-pub use ears::Ears;
 pub use ids::{ApId, StationId};
 pub use interferer::{Burst, InterfererConfig, Source};
+pub use reception_log::ReceptionLog;
 
 use crate::direction::Direction;
 use crate::meter::LinkStats;
 use crate::node::{Counters, Dropped, Node, Port};
-use ears::Monitor;
 use ids::StationPort;
 use medium::Medium;
+use reception_log::Monitor;
 
 /// The air of one channel: a handle to it. One handle is the node of a network, others add stations
 /// and read what the air did.
@@ -110,7 +110,7 @@ impl Air {
     }
 
     /// Record of all that the radio of a station hears from now on. Each call makes a new one.
-    pub fn listen(&self, station: StationId) -> Ears {
+    pub fn listen(&self, station: StationId) -> ReceptionLog {
         self.medium().listen(station)
     }
 
@@ -136,13 +136,13 @@ impl Air {
     }
 
     /// Keeps who held the air when, from now on.
-    pub fn keep_uses(&self) {
-        self.medium().keep_uses();
+    pub fn keep_attempts(&self) {
+        self.medium().keep_attempts();
     }
 
     /// Attempts since this was called last: the port that held the air, from when to when.
-    pub fn take_uses(&self) -> Vec<Use> {
-        self.medium().take_uses()
+    pub fn take_attempts(&self) -> Vec<AirAttempt> {
+        self.medium().take_attempts()
     }
 
     fn medium(&self) -> MutexGuard<'_, Medium> {

@@ -11,7 +11,7 @@ use airlane_base::Time;
 use airlane_wifi::{PlannedExchange as Cost, Response, Vector, mac};
 use rand::RngExt;
 
-use super::account::{Held, Use};
+use super::account::{AirAttempt, AttemptOutcome};
 use super::aggregate::Psdu;
 use super::contender::Contender;
 use super::exchange::{Carries, Exchange};
@@ -231,18 +231,18 @@ impl Medium {
         let bare = exchange.cost.without_contention(&self.timing);
         self.ways[port].airtime.attempt(charge, bare, is_answered);
         if let Some(uses) = &mut self.uses {
-            let held = match (is_answered, exchange.has_collided) {
-                (true, _) => Held::Came(0),
-                (false, true) => Held::Collided,
-                (false, false) => Held::Lost,
+            let outcome = match (is_answered, exchange.has_collided) {
+                (true, _) => AttemptOutcome::Delivered(0),
+                (false, true) => AttemptOutcome::Collided,
+                (false, false) => AttemptOutcome::Lost,
             };
             let (from, until) = (exchange.started, self.now);
-            uses.push(Use {
+            uses.push(AirAttempt {
                 port: port.into(),
                 from,
                 until,
                 charged: charge,
-                held,
+                outcome,
                 frames: 0,
                 repeated: 0,
             });

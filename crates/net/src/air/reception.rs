@@ -4,9 +4,9 @@ use airlane_base::Time;
 use airlane_wifi::{Address, ErrorModel, Heard, Vector, What, Width, mac};
 use rand::RngExt;
 
-use super::ears::Ears;
 use super::ids::{ApId, ContenderId, RadioId, TransmissionId};
 use super::medium::{Event, Medium};
+use super::reception_log::ReceptionLog;
 
 /// A radio: of an access point or of a station.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Radio {
     /// The transmission that it receives.
     locked: Option<TransmissionId>,
     /// Those who listen to it.
-    pub(super) ears: Vec<Ears>,
+    pub(super) logs: Vec<ReceptionLog>,
     /// Power that others than 802.11 send, at this radio, mW.
     pub(super) foreign: f64,
     /// It sleeps, as its access point knows.
@@ -87,7 +87,7 @@ impl Radio {
             nav: Time::ZERO,
             is_unsure: false,
             locked: None,
-            ears: Vec::new(),
+            logs: Vec::new(),
             foreign: 0.0,
             is_asleep: false,
             is_gone: false,
@@ -98,8 +98,8 @@ impl Radio {
     pub(super) fn hear(&self, sent: &Transmission, what: What) {
         let heard = Heard { at: sent.start, duration: sent.end - sent.start, what };
         // There is one in most cases, for whom nothing is copied.
-        if let Some((last, others)) = self.ears.split_last() {
-            others.iter().for_each(|ears| ears.hear(heard.clone()));
+        if let Some((last, others)) = self.logs.split_last() {
+            others.iter().for_each(|log| log.hear(heard.clone()));
             last.hear(heard);
         }
     }

@@ -20,15 +20,15 @@ fn a_saturated_channel_reads_as_used_and_shared() {
     let point = air.add_ap(config);
     let stations: Vec<_> =
         [50.0, 50.0, 15.0, 15.0].map(|snr| air.add_station(point, station(snr))).into();
-    let ears: Vec<_> = stations.iter().map(|s| air.listen(*s)).collect();
+    let logs: Vec<_> = stations.iter().map(|s| air.listen(*s)).collect();
     let ways: Vec<_> = stations.iter().map(|s| (*s, Direction::Down)).collect();
     let came = saturate(&mut air, &ways, 1_500, span);
     let airtime = air.airtime();
-    for (i, ears) in ears.iter().enumerate() {
+    for (i, log) in logs.iter().enumerate() {
         let (own, bssid) = air.addresses(stations[i]);
         let options = EstimatorOptions { bssid: Some(bssid), ..EstimatorOptions::new(own) };
         let mut estimator = Estimator::new(options);
-        for heard in ears.take() {
+        for heard in log.take() {
             estimator.hear(&heard);
         }
         let estimate = estimator.estimate(Time::ZERO + span);

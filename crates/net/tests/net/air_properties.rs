@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use airlane_base::{Dscp, Packet, Seed, Time};
 use airlane_net::air::{
-    Air, Airtime, ApConfig, ChannelConfig, Descriptors, Held, Protection, RateControl,
-    SchedulerKind, StationConfig, StationId, Use,
+    Air, AirAttempt, Airtime, ApConfig, AttemptOutcome, ChannelConfig, Descriptors, Protection,
+    RateControl, SchedulerKind, StationConfig, StationId,
 };
 use airlane_net::{Capacity, Direction, Limit, Node, QueueSpec};
 use airlane_wifi::{Access, Band, Format, FrameKind, Guard, Timing, What, Width, contention};
@@ -35,7 +35,7 @@ struct Outcome {
     dropped: Vec<u64>,
     airtime: Vec<Airtime>,
     ended: Time,
-    uses: Vec<Use>,
+    uses: Vec<AirAttempt>,
 }
 
 fn schedulers() -> impl Strategy<Value = SchedulerKind> {
@@ -155,7 +155,7 @@ fn run(scene: &Scene, has_listeners: bool) -> Outcome {
         true => stations.iter().map(|s| air.listen(*s)).collect(),
         false => Vec::new(),
     };
-    air.keep_uses();
+    air.keep_attempts();
     let mut outcome = Outcome {
         came: Vec::new(),
         dropped: Vec::new(),
@@ -219,7 +219,7 @@ fn run(scene: &Scene, has_listeners: bool) -> Outcome {
         assert!(farthest.is_some_and(|far| usize::from(far) < scene.ap.window), "{data:?}");
     }
     outcome.airtime = air.airtime();
-    outcome.uses = air.take_uses();
+    outcome.uses = air.take_attempts();
     outcome.ended = now;
     outcome
 }
@@ -267,10 +267,10 @@ proptest! {
         // Attempts overlap only where they collide, and between two lies AIFS at least.
         // Who waits in vain holds the air no longer: others have begun to count meanwhile.
         let timing = Timing::of(Band::Ghz5);
-        let patience = timing.sifs + timing.slot + timing.detection;
-        let until = |u: &Use| match u.held {
-            Held::Came(_) => u.until,
-            Held::Collided | Held::Lost => u.until - patience,
+        let ack_timeout = timing.sifs + timing.slot + timing.detection;
+        let until = |u: &AirAttempt| match u.outcome {
+            AttemptOutcome::Delivered(_) => u.until,
+            AttemptOutcome::Collided | AttemptOutcome::Lost => u.until - ack_timeout,
         };
         let mut uses: Vec<(Time, Time)> =
             outcome.uses.iter().map(|u| (u.from, until(u).max(u.from))).collect();

@@ -24,23 +24,23 @@ const ANSWERS: usize = 40;
 
 /// One object at every path, of which it counts the bytes that were read and are still held.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct CountingSource {
     held: Arc<AtomicUsize>,
     read: Arc<AtomicUsize>,
 }
 
-struct Held {
+struct CountedBytes {
     bytes: Vec<u8>,
     of: Arc<AtomicUsize>,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for CountedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Held {
+impl Drop for CountedBytes {
     fn drop(&mut self) {
         self.of.fetch_sub(self.bytes.len(), Ordering::Relaxed);
     }
@@ -50,17 +50,17 @@ fn byte_at(at: u64) -> u8 {
     (at % 251) as u8
 }
 
-impl Source for Counted {
+impl Source for CountingSource {
     fn read(&self, range: Range<u64>) -> StoreFuture<'_, std::io::Result<Bytes>> {
         let bytes: Vec<u8> = range.map(byte_at).collect();
         self.held.fetch_add(bytes.len(), Ordering::Relaxed);
         self.read.fetch_add(bytes.len(), Ordering::Relaxed);
-        let bytes = Bytes::from_owner(Held { bytes, of: self.held.clone() });
+        let bytes = Bytes::from_owner(CountedBytes { bytes, of: self.held.clone() });
         Box::pin(async move { Ok(bytes) })
     }
 }
 
-impl Store for Counted {
+impl Store for CountingSource {
     fn find<'a>(&'a self, _: Target<'a>) -> StoreFuture<'a, std::io::Result<Option<Object>>> {
         let object = Object {
             len: OBJECT_BYTES,
@@ -89,7 +89,7 @@ fn held_and_read(patience: Option<Duration>) -> (usize, usize) {
             let transport =
                 || TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(1.0));
             let listen = SocketAddr::new(s, 443);
-            let counted = Counted::default();
+            let counted = CountingSource::default();
             let limits = Limits { patience, ..Limits::default() };
             let origin = Origin::new(Arc::new(counted.clone()), Policy::Plain, Arc::new(()));
             let endpoint = Arc::new(Endpoint::server(&server, listen, transport()).unwrap());

@@ -20,11 +20,11 @@ pub(super) struct Transmitter {
     /// Datagrams name the local address that they leave from: of a server, whose clients expect it. A
     /// client's leave from whichever leads to the server, since the one before may be gone.
     names_source: bool,
-    held: Option<Held>,
+    held: Option<PendingBatch>,
 }
 
 /// Datagrams that wait for room in the socket: at most one batch.
-struct Held {
+struct PendingBatch {
     to: Route,
     bytes: Vec<u8>,
     sent: usize,
@@ -89,7 +89,7 @@ impl Transmitter {
         while sent < transmit.size {
             let Poll::Ready(n) = self.send_some(cx, to, &bytes[sent..transmit.size]) else {
                 bytes.truncate(transmit.size);
-                self.held = Some(Held { to, bytes: mem::take(bytes), sent });
+                self.held = Some(PendingBatch { to, bytes: mem::take(bytes), sent });
                 return Poll::Pending;
             };
             sent += n;
@@ -99,7 +99,7 @@ impl Transmitter {
 
     /// Sends what was kept.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while let Some(Held { to, bytes, sent }) = &self.held {
+        while let Some(PendingBatch { to, bytes, sent }) = &self.held {
             let rest = &bytes[*sent..];
             if rest.is_empty() {
                 self.held = None;

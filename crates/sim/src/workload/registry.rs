@@ -20,8 +20,8 @@ pub fn registry(workloads: impl IntoIterator<Item = &'static dyn Workload>) -> R
 /// Traffic of a scenario, by workload.
 pub fn traffic_of(scenario: &Scenario) -> impl Iterator<Item = &Arc<dyn Traffic>> {
     scenario.participants.iter().filter_map(|participants| {
-        let held: &dyn Any = &**participants;
-        held.downcast_ref::<Held>().map(|held| &held.0)
+        let traffic: &dyn Any = &**participants;
+        traffic.downcast_ref::<ScenarioTraffic>().map(|traffic| &traffic.0)
     })
 }
 
@@ -35,7 +35,7 @@ impl WorkloadKeys for Keys {
     }
 
     fn read(&self, tables: &mut Reader<'_>, frame: &Frame<'_>) -> Arc<dyn Participants> {
-        Arc::new(Held(self.0.read(tables, frame)))
+        Arc::new(ScenarioTraffic(self.0.read(tables, frame)))
     }
 
     fn read_scheme(
@@ -52,9 +52,9 @@ impl WorkloadKeys for Keys {
 }
 
 /// Traffic of a workload as a scenario holds it.
-struct Held(Arc<dyn Traffic>);
+struct ScenarioTraffic(Arc<dyn Traffic>);
 
-impl Participants for Held {
+impl Participants for ScenarioTraffic {
     fn workload(&self) -> &'static str {
         self.0.workload()
     }
@@ -76,13 +76,13 @@ impl Participants for Held {
     }
 }
 
-impl Debug for Held {
+impl Debug for ScenarioTraffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl Serialize for Held {
+impl Serialize for ScenarioTraffic {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(to)
     }

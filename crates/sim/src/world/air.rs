@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_net::Direction;
-use airlane_net::air::{Air, Held, Use};
+use airlane_net::air::{Air, AirAttempt, AttemptOutcome};
 
 use super::network::Measured;
 
@@ -46,7 +46,7 @@ pub struct AirOutput {
     pub stretch: (Time, Time),
     /// Attempts that overlap the stretch by their beginning, 2000 at most, each with its index in
     /// [`Self::ways`].
-    pub attempts: Vec<(usize, Use)>,
+    pub attempts: Vec<(usize, AirAttempt)>,
     /// The use of all of it together, step by step; empty of runs that are long.
     pub steps: Vec<AirStep>,
 }
@@ -98,16 +98,16 @@ impl HeldAir {
         self.fresh + self.repeated + self.lost + self.collided
     }
 
-    fn add(&mut self, attempt: &Use, seconds: f64) {
+    fn add(&mut self, attempt: &AirAttempt, seconds: f64) {
         let seconds = seconds as f32;
-        match attempt.held {
-            Held::Came(_) => {
+        match attempt.outcome {
+            AttemptOutcome::Delivered(_) => {
                 let again = attempt.repeated as f32 / attempt.frames.max(1) as f32;
                 self.repeated += seconds * again;
                 self.fresh += seconds * (1.0 - again);
             }
-            Held::Lost => self.lost += seconds,
-            Held::Collided => self.collided += seconds,
+            AttemptOutcome::Lost => self.lost += seconds,
+            AttemptOutcome::Collided => self.collided += seconds,
         }
     }
 }
@@ -121,7 +121,7 @@ pub(super) struct AirWatch {
     /// The number of the way in `output` by port.
     by_port: Vec<Option<usize>>,
     /// Attempts that may overlap with some that have not ended.
-    open: Vec<Use>,
+    open: Vec<AirAttempt>,
     output: AirOutput,
 }
 
@@ -133,7 +133,7 @@ impl AirWatch {
             let Some(on_air) = &way.on_air else { continue };
             let node = way.carrier.node;
             let at = watches.iter().position(|(n, _)| *n == node).unwrap_or_else(|| {
-                on_air.air.keep_uses();
+                on_air.air.keep_attempts();
                 watches.push((node, Self::new(on_air.air.clone(), &on_air.access, duration)));
                 watches.len() - 1
             });
@@ -175,7 +175,7 @@ impl AirWatch {
     /// Takes what the air did until `now`.
     pub(super) fn take(&mut self, now: Time) {
         let mut open = std::mem::take(&mut self.open);
-        open.extend(self.air.take_uses());
+        open.extend(self.air.take_attempts());
         open.sort_by_key(|attempt| attempt.from);
         let mut start = 0;
         while start < open.len() {
@@ -215,7 +215,7 @@ impl AirWatch {
     }
 
     /// Puts attempts that overlap into bins.
-    fn add(&mut self, attempts: &[Use]) {
+    fn add(&mut self, attempts: &[AirAttempt]) {
         let mut edges: Vec<Time> = attempts.iter().flat_map(|a| [a.from, a.until]).collect();
         edges.sort_unstable();
         edges.dedup();
@@ -241,10 +241,10 @@ impl AirWatch {
     }
 
     /// Counts an attempt in the steps that it goes on in.
-    fn step(&mut self, attempt: &Use) {
-        let came = match attempt.held {
-            Held::Came(frames) => f64::from(frames),
-            Held::Lost | Held::Collided => 0.0,
+    fn step(&mut self, attempt: &AirAttempt) {
+        let came = match attempt.outcome {
+            AttemptOutcome::Delivered(frames) => f64::from(frames),
+            AttemptOutcome::Lost | AttemptOutcome::Collided => 0.0,
         };
         let whole = attempt.until.since(attempt.from).as_secs_f64();
         let steps = &mut self.output.steps;
@@ -259,12 +259,12 @@ impl AirWatch {
         }
     }
 
-    fn way_of(&self, attempt: &Use) -> Option<usize> {
+    fn way_of(&self, attempt: &AirAttempt) -> Option<usize> {
         self.by_port.get(usize::from(attempt.port.0)).copied().flatten()
     }
 
     /// A part of an attempt held this share of the air from one time to another.
-    fn hold(&mut self, attempt: &Use, (from, until): (Time, Time), share: f64) {
+    fn hold(&mut self, attempt: &AirAttempt, (from, until): (Time, Time), share: f64) {
         let Some(way) = self.way_of(attempt) else { return };
         let bins = &mut self.output.ways[way].bins;
         for (number, seconds) in pieces((from, until), self.output.bin) {

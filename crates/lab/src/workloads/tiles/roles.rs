@@ -30,12 +30,12 @@ struct Started {
     shown: SharedRecords<(Time, ShownGop)>,
     sent: SharedRecords<SentGop>,
     /// The end that watches, once it has begun.
-    client: Held,
+    client: StreamSlot,
     ended: oneshot::Receiver<Option<String>>,
     radios: Vec<Radio>,
 }
 
-type Held = Arc<Mutex<Option<Arc<MultipathStream>>>>;
+type StreamSlot = Arc<Mutex<Option<Arc<MultipathStream>>>>;
 
 /// Records of a role so far.
 struct SharedRecords<T>(Arc<Mutex<Vec<T>>>);
@@ -116,7 +116,7 @@ fn start_one(
     ends.serve(stream.clone(), begun);
     let begin = Time::ZERO + session.start;
     let shown = SharedRecords::new();
-    let client = Held::default();
+    let client = StreamSlot::default();
     let opener = (ends.opener(stream), client.clone());
     let Ends { pair, radios, .. } = ends;
     let gops = gops(&watched, context.end - begin);
@@ -145,7 +145,7 @@ fn watch(
     clock: &RuntimeHandle,
     (begin, end): (Time, Time),
     (title, gops): (String, u32),
-    (opener, keep): (Opener, Held),
+    (opener, keep): (Opener, StreamSlot),
     shown: SharedRecords<(Time, ShownGop)>,
 ) -> oneshot::Receiver<Option<String>> {
     let (done, ended) = oneshot::channel();

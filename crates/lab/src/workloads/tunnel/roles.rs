@@ -9,7 +9,7 @@ use airlane_runtime::{RuntimeExt, RuntimeHandle};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::samples::{self, Held, Samples};
+use super::samples::{self, Samples, StreamSlot};
 use super::transfer;
 use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
 use crate::multipath::{Ends, Opener, Radio, Sites};
@@ -28,8 +28,8 @@ struct Started {
     written: Arc<transfer::Passed>,
     read: Arc<transfer::Passed>,
     /// The end that sends and the one that receives, once they have begun.
-    source: Held,
-    sink: Held,
+    source: StreamSlot,
+    sink: StreamSlot,
     samples: Samples,
     /// Waiting times of bytes until the goodput began to count.
     waited_before: Arc<Mutex<Histogram>>,
@@ -71,7 +71,7 @@ fn start_one(tunnel: &Entry, context: &mut RunContext<'_>) -> Result<Started, La
     let mut ends = Ends::new(context, &sites, control)?;
     let bytes = tunnel.bytes.unwrap_or(ENDLESS);
     let written = Arc::new(transfer::Passed::default());
-    let (source, sink) = (Held::default(), Held::default());
+    let (source, sink) = (StreamSlot::default(), StreamSlot::default());
     let begun = {
         let (written, source, clock) = (written.clone(), source.clone(), ends.pair.server.clone());
         move |stream: MultipathStream| {
@@ -120,7 +120,7 @@ fn receive(
     clock: &RuntimeHandle,
     (begin, end): (Time, Time),
     bytes: u64,
-    (opener, keep): (Opener, Held),
+    (opener, keep): (Opener, StreamSlot),
     read: &Arc<transfer::Passed>,
 ) -> oneshot::Receiver<(Time, Option<String>)> {
     let (done, ended) = oneshot::channel();
@@ -154,7 +154,8 @@ impl Running for Roles {
                 let Ok((end, failure)) = tunnel.ended.await else { continue };
                 let waited = tunnel.sink.lock().as_ref().map(|stream| stream.waited());
                 let waited = waited.unwrap_or_default().since(&tunnel.waited_before.lock());
-                let counts = |end: &Held| end.lock().take().map(|s| s.counts()).unwrap_or_default();
+                let counts =
+                    |end: &StreamSlot| end.lock().take().map(|s| s.counts()).unwrap_or_default();
                 let (came, sent) = (counts(&tunnel.sink), counts(&tunnel.source).sent);
                 let radios = tunnel.radios.into_iter().map(|Radio { name, used }| {
                     let Some((number, tap)) = used else {

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 pub(super) const EVERY: Duration = Duration::from_millis(100);
 
 /// An end of a stream, once there is one.
-pub(super) type Held = Arc<Mutex<Option<Arc<MultipathStream>>>>;
+pub(super) type StreamSlot = Arc<Mutex<Option<Arc<MultipathStream>>>>;
 
 /// A tunnel at one time.
 #[derive(Clone, Copy, Debug)]
@@ -30,14 +30,19 @@ pub(super) struct Sample {
 pub(super) type Samples = Arc<Mutex<Vec<Sample>>>;
 
 /// Looks at both ends of a tunnel every [`EVERY`] until `end`.
-pub(super) fn start(clock: &RuntimeHandle, source: &Held, sink: &Held, end: Time) -> Samples {
+pub(super) fn start(
+    clock: &RuntimeHandle,
+    source: &StreamSlot,
+    sink: &StreamSlot,
+    end: Time,
+) -> Samples {
     let samples = Samples::default();
     let (into, source, sink) = (samples.clone(), source.clone(), sink.clone());
     let runtime = clock.clone();
     clock.spawn("tunnel samples", async move {
         while runtime.now() < end {
             runtime.sleep(EVERY).await;
-            let of = |end: &Held| {
+            let of = |end: &StreamSlot| {
                 let end = end.lock();
                 end.as_ref().map(|stream| stream.counts())
             };

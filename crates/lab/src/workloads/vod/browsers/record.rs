@@ -91,7 +91,7 @@ pub(super) struct Player {
     pub(super) failed_loads: Vec<String>,
     pub(super) frames: u64,
     pub(super) dropped_frames: u64,
-    pub(super) server: Served,
+    pub(super) server: ServerRecord,
 }
 
 /// Bitrate algorithm: ours, or one of dash.js's own.
@@ -135,7 +135,7 @@ pub(super) enum Kind {
 
 /// Record of the session at the server.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Served {
+pub(super) struct ServerRecord {
     /// Time at which the server was asked, on its own clock.
     pub(super) now_s: f64,
     pub(super) sessions: Vec<Session>,

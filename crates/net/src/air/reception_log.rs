@@ -1,5 +1,5 @@
-//! Who hears what is in the air: the radio of a host, which is all that whoever runs on that host may know of
-//! the air; and a monitor, which misses nothing.
+//! Records of what is heard in the air: by the radio of a host, which is all that whoever runs on that host may
+//! know of the air; and by a monitor, which misses nothing.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,9 +14,9 @@ const MAX_RECORDS: usize = 1 << 16;
 /// Records of what a radio has heard and nobody has taken yet: a handle that may be cloned and
 /// passed to whoever runs on the radio's host.
 #[derive(Clone, Debug, Default)]
-pub struct Ears(Arc<Mutex<VecDeque<Heard>>>);
+pub struct ReceptionLog(Arc<Mutex<VecDeque<Heard>>>);
 
-impl Ears {
+impl ReceptionLog {
     /// Takes what was heard since this was called last, in the order of the ends.
     pub fn take(&self) -> Vec<Heard> {
         self.lock().drain(..).collect()
