@@ -8,7 +8,7 @@ use airlane_base::InputError;
 use airlane_multipath::{PeerId, SessionServer};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
 
-use super::auth_token::{Memory, TokenVerifier};
+use super::auth_token::{ReplayMemory, TokenVerifier};
 use super::clients::Clients;
 use super::key::Key;
 use super::replay_log::ReplayLog;
@@ -49,15 +49,15 @@ impl Admission {
         let now = date::now_ms();
         let log = config.state.map(|folder| ReplayLog::open(&folder, key.file_name(), now));
         let memory = match log {
-            Some(Ok(log)) => Memory::Log(log),
+            Some(Ok(log)) => ReplayMemory::Log(log),
             Some(Err(e)) => {
                 tracing::warn!(
                     "first packets are not noted down, so those made before now are refused, and \
                      clients whose clocks are behind have to wait: {e}"
                 );
-                Memory::Since(now)
+                ReplayMemory::Since(now)
             }
-            None => Memory::Since(now),
+            None => ReplayMemory::Since(now),
         };
         let verifier = Arc::new(TokenVerifier::new(admission.clone(), memory));
         Ok((admission, verifier))

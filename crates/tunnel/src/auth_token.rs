@@ -63,7 +63,7 @@ pub(crate) struct AuthToken {
 
 /// The reason for which a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum TokenError {
     #[error("an unauthenticated peer: it does not know the key, or its key was revoked")]
     Unauthenticated,
     #[error(
@@ -168,18 +168,18 @@ impl TokenSigner {
 /// The verifier of tokens at the server, with its replay filter.
 pub(crate) struct TokenVerifier {
     admission: Arc<Admission>,
-    taken: Mutex<Taken>,
+    taken: Mutex<AcceptedTokens>,
 }
 
-struct Taken {
+struct AcceptedTokens {
     /// Those that are still good.
-    by_client: BTreeMap<ClientId, Remembered>,
-    memory: Memory,
+    by_client: BTreeMap<ClientId, ClientTokens>,
+    memory: ReplayMemory,
 }
 
 /// Tokens of a client that were taken.
 #[derive(Default)]
-struct Remembered {
+struct ClientTokens {
     /// By their time.
     auth_tokens: BTreeSet<(u64, Nonce, u8)>,
     /// Those of this time and before it are not taken, as some are forgotten.
@@ -187,7 +187,7 @@ struct Remembered {
 }
 
 /// The way in which a server knows of tokens that were accepted before it was started.
-pub(crate) enum Memory {
+pub(crate) enum ReplayMemory {
     /// They are in files.
     Log(ReplayLog),
     /// Not at all: those made before it was started (milliseconds since 1970), or in the same
@@ -195,7 +195,7 @@ pub(crate) enum Memory {
     Since(u64),
 }
 
-impl Remembered {
+impl ClientTokens {
     /// Remembers a token; returns whether it is new.
     fn insert(&mut self, auth_token: &AcceptedToken, now_ms: u64) -> bool {
         let good_from = now_ms.saturating_sub(MAX_SKEW_MS);
@@ -224,23 +224,27 @@ impl Remembered {
     }
 }
 
-impl Taken {
+impl AcceptedTokens {
     fn remember(&mut self, auth_token: &AcceptedToken, now_ms: u64) -> bool {
         self.by_client.entry(auth_token.client).or_default().insert(auth_token, now_ms)
     }
 }
 
 impl TokenVerifier {
-    pub(crate) fn new(admission: Arc<Admission>, memory: Memory) -> Self {
-        Self { admission, taken: Mutex::new(Taken { by_client: BTreeMap::new(), memory }) }
+    pub(crate) fn new(admission: Arc<Admission>, memory: ReplayMemory) -> Self {
+        Self { admission, taken: Mutex::new(AcceptedTokens { by_client: BTreeMap::new(), memory }) }
     }
 
     /// Accepts a token at `now_ms`, milliseconds since 1970; returns it with its client.
-    pub(crate) fn take(&self, bytes: &[u8], now_ms: u64) -> Result<(AuthToken, PeerId), Refused> {
+    pub(crate) fn take(
+        &self,
+        bytes: &[u8],
+        now_ms: u64,
+    ) -> Result<(AuthToken, PeerId), TokenError> {
         let (auth_token, peer) =
-            self.admission.clients.identify(bytes).ok_or(Refused::Unauthenticated)?;
+            self.admission.clients.identify(bytes).ok_or(TokenError::Unauthenticated)?;
         if auth_token.time_ms.abs_diff(now_ms) > MAX_SKEW_MS {
-            return Err(Refused::OtherTime);
+            return Err(TokenError::OtherTime);
         }
         let new = AcceptedToken {
             client: client_id(peer),
@@ -250,21 +254,21 @@ impl TokenVerifier {
         };
         let mut taken = self.taken.lock();
         match &mut taken.memory {
-            Memory::Since(start_ms) if auth_token.time_ms <= *start_ms => {
-                return Err(Refused::BeforeStart);
+            ReplayMemory::Since(start_ms) if auth_token.time_ms <= *start_ms => {
+                return Err(TokenError::BeforeStart);
             }
-            Memory::Since(_) => {}
+            ReplayMemory::Since(_) => {}
             // Another serving end with this key may have taken some.
-            Memory::Log(log) => {
+            ReplayMemory::Log(log) => {
                 for other in log.news(now_ms) {
                     taken.remember(&other, now_ms);
                 }
             }
         }
         if !taken.remember(&new, now_ms) {
-            return Err(Refused::Replayed);
+            return Err(TokenError::Replayed);
         }
-        if let Memory::Log(log) = &mut taken.memory {
+        if let ReplayMemory::Log(log) = &mut taken.memory {
             log.append(&new, now_ms);
         }
         Ok((auth_token, peer))

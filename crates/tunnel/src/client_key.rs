@@ -24,12 +24,12 @@ pub struct ClientKey {
     identity: [u8; BYTES],
     /// The public key of its server.
     server: PeerId,
-    auth_token: KnockOf,
+    auth_token: AuthTokenKeys,
 }
 
 /// Keys that its first packets are made with.
 #[derive(Clone)]
-enum KnockOf {
+enum AuthTokenKeys {
     /// The serving end's own key.
     Shared(TokenKey),
     Own {
@@ -61,7 +61,7 @@ impl ClientKey {
         Ok(Self {
             identity,
             server: key::public(&server.server_identity())?,
-            auth_token: KnockOf::Own { name, secret, mask: server.mask() },
+            auth_token: AuthTokenKeys::Own { name, secret, mask: server.mask() },
         })
     }
 
@@ -73,13 +73,13 @@ impl ClientKey {
         Ok(Self {
             identity: server.shared_identity(),
             server: key::public(&server.server_identity())?,
-            auth_token: KnockOf::Shared(server.shared_token_key()),
+            auth_token: AuthTokenKeys::Shared(server.shared_token_key()),
         })
     }
 
     /// True if it is the serving end's own key.
     pub fn is_shared(&self) -> bool {
-        matches!(self.auth_token, KnockOf::Shared(_))
+        matches!(self.auth_token, AuthTokenKeys::Shared(_))
     }
 
     /// Identity of the client to the server.
@@ -110,7 +110,7 @@ impl ClientKey {
 
     fn text(&self) -> String {
         let mut text = format!("{LABEL}\n");
-        if let KnockOf::Own { name, secret, mask } = &self.auth_token {
+        if let AuthTokenKeys::Own { name, secret, mask } = &self.auth_token {
             let _ = writeln!(text, "name {name}");
             for (key, value) in [
                 ("identity", &self.identity),
@@ -138,14 +138,14 @@ impl ClientKey {
         };
         let (identity, secret, mask) = (bytes("identity")?, bytes("knock")?, bytes("mask")?);
         let server = bytes("server")?;
-        Ok(Self { identity, server, auth_token: KnockOf::Own { name, secret, mask } })
+        Ok(Self { identity, server, auth_token: AuthTokenKeys::Own { name, secret, mask } })
     }
 
     /// Signer of the tokens in its first packets.
     pub(crate) fn auth_token(&self) -> Result<TokenSigner, InputError> {
         Ok(match &self.auth_token {
-            KnockOf::Shared(key) => TokenSigner::Shared(key.clone()),
-            KnockOf::Own { secret, mask, .. } => TokenSigner::Client {
+            AuthTokenKeys::Shared(key) => TokenSigner::Shared(key.clone()),
+            AuthTokenKeys::Own { secret, mask, .. } => TokenSigner::Client {
                 id: client_id(self.peer()?),
                 key: TokenKey::new(secret),
                 mask: MaskKey::new(mask),

@@ -24,14 +24,14 @@ use super::interface_spec::InterfaceSpec;
 use super::interfaces::Interfaces;
 use super::key::random;
 use super::listen;
-use super::pump::{Beginning, Passed, PumpError, pump, reply};
+use super::pump::{ByteCounts, InitialBytes, PumpError, pump, reply};
 use super::quic::Congestion;
 use super::request::{Reply, Target, TunnelRequest};
 use super::server_address::ServerAddress;
 use super::socks::{self, Command, SocksError};
 use super::status::{self, CapStatus, SubflowStatus, TunnelStatus};
 use super::stop::{Stop, until};
-use super::usage::{self, Keeper};
+use super::usage::{self, UsageRecorder};
 use crate::error::TunnelError;
 use airlane_host::date;
 use airlane_host::{RateLimitedLog, accept};
@@ -112,13 +112,13 @@ struct Shared {
     runtime: RuntimeHandle,
     session: Session,
     warnings: Arc<RateLimitedLog>,
-    passed: Passed,
+    passed: ByteCounts,
     datagrams: datagrams::Counts,
     connections: AtomicU64,
     refused: AtomicU64,
     interfaces: Vec<InterfaceSpec>,
     /// The account of interfaces with a cap.
-    recorder: Option<Arc<Keeper>>,
+    recorder: Option<Arc<UsageRecorder>>,
     permits: Arc<Semaphore>,
     /// Clients of SOCKS that have not said what they want.
     unasked: Arc<ConnectionLimiter>,
@@ -164,7 +164,7 @@ impl TunnelClient {
             session: Session::new(&runtime, random()?, interfaces, config.bounds),
             warnings: RateLimitedLog::new(runtime.clone()),
             runtime: runtime.clone(),
-            passed: Passed::default(),
+            passed: ByteCounts::default(),
             datagrams: datagrams::Counts::default(),
             connections: AtomicU64::new(0),
             refused: AtomicU64::new(0),
@@ -352,7 +352,7 @@ impl Shared {
     }
 
     /// Grants interfaces with a cap what is due.
-    async fn grant(self: Arc<Self>, recorder: Arc<Keeper>) {
+    async fn grant(self: Arc<Self>, recorder: Arc<UsageRecorder>) {
         loop {
             self.runtime.sleep(usage::LOOK).await;
             let recorder = recorder.clone();
@@ -366,7 +366,7 @@ impl Shared {
 
     async fn forward(&self, connection: TcpStream, target: Target) -> Result<(), PumpError> {
         let stream = self.session.open(TunnelRequest::Connect(target.clone()).encode())?;
-        let beginning = Beginning { said: Bytes::new(), came: None };
+        let beginning = InitialBytes { said: Bytes::new(), came: None };
         let pumped = pump(connection, stream, beginning, &self.passed).await;
         if let Err(PumpError::Refused(reply)) = &pumped {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -412,7 +412,7 @@ impl Shared {
             return datagrams::associate(connection, stream, came, what).await;
         }
         connection.write_all(&socks::reply(Reply::Done, None)).await?;
-        let beginning = Beginning { said: said.freeze(), came: Some(came) };
+        let beginning = InitialBytes { said: said.freeze(), came: Some(came) };
         pump(connection, stream, beginning, &self.passed).await
     }
 }

@@ -13,13 +13,13 @@ use super::quic::QuicDialer;
 use super::server_address::{ServerAddress, ServerLookup};
 use super::server_path::ServerPath;
 use super::tcp::TcpDialer;
-use super::usage::{self, Book, Keeper};
+use super::usage::{self, UsageFile, UsageRecorder};
 use crate::error::TunnelError;
 
 /// The interfaces as a session has them, and the account of those with a cap, of which a part is granted.
 pub(crate) struct Interfaces {
     pub(crate) interfaces: Vec<(Connect, InterfaceConfig)>,
-    pub(crate) recorder: Option<Arc<Keeper>>,
+    pub(crate) recorder: Option<Arc<UsageRecorder>>,
 }
 
 impl Interfaces {
@@ -54,7 +54,7 @@ impl Interfaces {
             let expected = "expected a file for what it has used: --usage FILE";
             InputError::new("an interface has a cap", expected)
         })?;
-        let recorder = Keeper::new(Book::open(file)?, metered, usage::now());
+        let recorder = UsageRecorder::new(UsageFile::open(file)?, metered, usage::now());
         recorder.grant(usage::now()).map_err(|e| InputError::io(file, "write", &e))?;
         Ok(Self { interfaces, recorder: Some(Arc::new(recorder)) })
     }

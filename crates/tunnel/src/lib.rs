@@ -20,7 +20,6 @@ mod listen;
 mod path_spec;
 mod pump;
 mod quic;
-mod reach;
 mod replay_log;
 mod request;
 mod rules;
@@ -30,6 +29,7 @@ mod server_path;
 pub mod socks;
 mod status;
 mod stop;
+mod target_connector;
 mod tcp;
 mod usage;
 

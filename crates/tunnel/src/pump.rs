@@ -27,7 +27,7 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// Bytes that have passed.
 #[derive(Debug, Default)]
-pub(crate) struct Passed {
+pub(crate) struct ByteCounts {
     /// From applications into streams.
     pub(crate) into: AtomicU64,
     /// Out of streams to applications.
@@ -66,7 +66,7 @@ pub(crate) async fn reply(stream: &MultipathStream) -> Result<Vec<Bytes>, PumpEr
 }
 
 /// Bytes that each direction begins with.
-pub(crate) struct Beginning {
+pub(crate) struct InitialBytes {
     /// Bytes that the application has sent already.
     pub(crate) said: Bytes,
     /// Bytes that came for it already; `None` if the other end's reply has not come yet.
@@ -81,15 +81,15 @@ pub(crate) struct Beginning {
 pub(crate) async fn pump(
     mut connection: TcpStream,
     stream: MultipathStream,
-    beginning: Beginning,
-    passed: &Passed,
+    beginning: InitialBytes,
+    passed: &ByteCounts,
 ) -> Result<(), PumpError> {
     // An application's small writes are keystrokes, say.
     connection.set_nodelay(true)?;
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE);
     SockRef::from(&connection).set_tcp_keepalive(&keepalive)?;
     let (from, to) = connection.split();
-    let Beginning { said, came } = beginning;
+    let InitialBytes { said, came } = beginning;
     let both = async {
         tokio::try_join!(send(&from, said, &stream, passed), receive(to, came, &stream, passed))?;
         stream.over().await.map_err(PumpError::from)
@@ -125,7 +125,7 @@ async fn send(
     from: &ReadHalf<'_>,
     said: Bytes,
     stream: &MultipathStream,
-    passed: &Passed,
+    passed: &ByteCounts,
 ) -> Result<(), PumpError> {
     if !said.is_empty() {
         passed.into.fetch_add(said.len() as u64, Ordering::Relaxed);
@@ -163,7 +163,7 @@ async fn receive(
     mut to: WriteHalf<'_>,
     came: Option<Vec<Bytes>>,
     stream: &MultipathStream,
-    passed: &Passed,
+    passed: &ByteCounts,
 ) -> Result<(), PumpError> {
     let came = match came {
         Some(came) => came,
@@ -183,7 +183,7 @@ async fn receive(
     }
 }
 
-async fn write(to: &mut WriteHalf<'_>, pieces: Vec<Bytes>, passed: &Passed) -> io::Result<()> {
+async fn write(to: &mut WriteHalf<'_>, pieces: Vec<Bytes>, passed: &ByteCounts) -> io::Result<()> {
     let mut pieces: std::collections::VecDeque<Bytes> =
         pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
     while !pieces.is_empty() {

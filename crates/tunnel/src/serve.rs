@@ -20,13 +20,13 @@ use super::datagrams;
 use super::descriptors::DescriptorPlan;
 use super::key::Key;
 use super::listen;
-use super::pump::{Beginning, Passed, PumpError, pump};
+use super::pump::{ByteCounts, InitialBytes, PumpError, pump};
 use super::quic::{self, Congestion};
-use super::reach::{Holder, Reach, Reached, Unreached};
 use super::request::{Reply, Target, TunnelRequest};
 use super::rules::{Rules, TargetPolicy};
 use super::status::{self, SubflowStatus, TunnelStatus};
 use super::stop::{Stop, until};
+use super::target_connector::{ConnectError, Holder, TargetConnection, TargetConnector};
 use super::tcp::TcpAcceptor;
 use crate::error::TunnelError;
 use airlane_host::RateLimitedLog;
@@ -74,9 +74,9 @@ impl std::fmt::Debug for TunnelServer {
 /// State that all streams share.
 struct Shared {
     admission: Arc<Admission>,
-    reach: Reach,
+    connector: TargetConnector,
     warnings: Arc<RateLimitedLog>,
-    passed: Passed,
+    passed: ByteCounts,
     runtime: RuntimeHandle,
     datagrams: datagrams::Counts,
     connections: AtomicU64,
@@ -100,14 +100,14 @@ impl TunnelServer {
         runtime.sleep(Duration::from_millis(2)).await;
         let shared = Arc::new(Shared {
             admission: admission.clone(),
-            reach: Reach::new(
+            connector: TargetConnector::new(
                 runtime.clone(),
                 TargetPolicy::new(runtime.clone(), config.rules),
                 (descriptors.targets, config.bounds.reach_timeout),
                 warnings.clone(),
             ),
             warnings: warnings.clone(),
-            passed: Passed::default(),
+            passed: ByteCounts::default(),
             runtime: runtime.clone(),
             datagrams: datagrams::Counts::default(),
             connections: AtomicU64::new(0),
@@ -253,7 +253,7 @@ impl Shared {
             end: "serve",
             uptime_s: self.runtime.now().as_secs_f64(),
             streams: sessions.iter().map(|session| session.streams).sum(),
-            target_sockets: self.reach.sockets(),
+            target_sockets: self.connector.sockets(),
             connections_total: of(&self.connections) + of(&self.associations),
             refused_total: of(&self.refused),
             into_bytes: of(&self.passed.into),
@@ -291,22 +291,22 @@ impl Shared {
             biased;
             // Of a stream that is given up nothing stays.
             e = stream.failed() => return Err(e.into()),
-            reached = self.reach.connect(holder, target) => reached,
+            reached = self.connector.connect(holder, target) => reached,
         };
-        let Reached { connection, permit } = match reached {
+        let TargetConnection { connection, permit } = match reached {
             Ok(reached) => reached,
-            Err(Unreached::NotAllowed(why)) => {
+            Err(ConnectError::NotAllowed(why)) => {
                 self.warnings.warn(
                     "not allowed",
                     format_args!("a client asked for {target}, which is not allowed: {why}"),
                 );
                 return self.refuse(stream, Reply::NotAllowed).await;
             }
-            Err(Unreached::Failed(reply)) => return self.refuse(stream, reply).await,
+            Err(ConnectError::Failed(reply)) => return self.refuse(stream, reply).await,
         };
         self.connections.fetch_add(1, Ordering::Relaxed);
         stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
-        let beginning = Beginning { said: Bytes::new(), came: Some(Vec::new()) };
+        let beginning = InitialBytes { said: Bytes::new(), came: Some(Vec::new()) };
         let pumped = pump(connection, stream, beginning, &self.passed).await;
         drop(permit);
         pumped
@@ -317,19 +317,23 @@ impl Shared {
         let permit = tokio::select! {
             biased;
             e = stream.failed() => return Err(e.into()),
-            permit = timeout(self.reach.timeout, self.reach.permit(holder, datagrams::SOCKETS)) => permit,
+            permit = timeout(self.connector.timeout, self.connector.permit(holder, datagrams::SOCKETS)) => permit,
         };
         let Ok(_permit) = permit else { return self.refuse(stream, Reply::TimedOut).await };
         let sockets = match datagrams::Sockets::bind() {
             Ok(sockets) => sockets,
             Err(e) => {
-                self.reach.warn_of_descriptors(&e);
+                self.connector.warn_of_descriptors(&e);
                 return self.refuse(stream, Reply::Failed).await;
             }
         };
         stream.write(Bytes::from_static(&[Reply::Done as u8])).await?;
-        datagrams::relay((stream, sockets), (&self.reach, holder), (&self.runtime, &self.datagrams))
-            .await
+        datagrams::relay(
+            (stream, sockets),
+            (&self.connector, holder),
+            (&self.runtime, &self.datagrams),
+        )
+        .await
     }
 
     async fn refuse(&self, stream: MultipathStream, reply: Reply) -> Result<(), PumpError> {
@@ -342,7 +346,7 @@ impl Shared {
             stream.over().await
         };
         // Who does not end its side by then has heard of it all the same.
-        match timeout(self.reach.timeout, rest).await {
+        match timeout(self.connector.timeout, rest).await {
             Ok(ended) => Ok(ended?),
             Err(_) => Ok(()),
         }

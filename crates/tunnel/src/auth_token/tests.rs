@@ -34,15 +34,15 @@ impl Scene {
         ClientKey::shared(&self.key).unwrap().auth_token().unwrap()
     }
 
-    fn verifier(&self, memory: Memory) -> TokenVerifier {
+    fn verifier(&self, memory: ReplayMemory) -> TokenVerifier {
         let clients = Some(clients_file(&self.key_file));
         let config = AdmissionConfig { clients, state: None };
         TokenVerifier::new(Admission::open(&self.key, config).unwrap().0, memory)
     }
 
-    fn log(&self, now_ms: u64) -> Memory {
+    fn log(&self, now_ms: u64) -> ReplayMemory {
         let folder = self.folder.path().join("state");
-        Memory::Log(ReplayLog::open(&folder, self.key.file_name(), now_ms).unwrap())
+        ReplayMemory::Log(ReplayLog::open(&folder, self.key.file_name(), now_ms).unwrap())
     }
 }
 
@@ -50,7 +50,7 @@ fn auth_token(nonce: u8, time_ms: u64) -> AuthToken {
     AuthToken { nonce: [nonce; 16], channel: 1, time_ms }
 }
 
-fn take(verifier: &TokenVerifier, bytes: &[u8], now_ms: u64) -> Result<AuthToken, Refused> {
+fn take(verifier: &TokenVerifier, bytes: &[u8], now_ms: u64) -> Result<AuthToken, TokenError> {
     verifier.take(bytes, now_ms).map(|(auth_token, _)| auth_token)
 }
 
@@ -60,23 +60,23 @@ fn a_knock_is_taken_once_and_in_time_from_clients_alone() {
     let makers = [scene.shared(), scene.client("laptop"), scene.client("phone")];
     let unauthenticated = Scene::new();
     let unauthenticated = [unauthenticated.shared(), unauthenticated.client("laptop")];
-    let verifier = scene.verifier(Memory::Since(0));
+    let verifier = scene.verifier(ReplayMemory::Since(0));
     let said = auth_token(7, NOW);
     for unauthenticated in unauthenticated {
         assert_eq!(
             take(&verifier, &unauthenticated.seal(&said), NOW),
-            Err(Refused::Unauthenticated)
+            Err(TokenError::Unauthenticated)
         );
     }
     let mut peers = BTreeSet::new();
     for maker in makers {
         let bytes = maker.seal(&said);
-        assert_eq!(take(&verifier, &bytes, NOW + MAX_SKEW_MS + 1), Err(Refused::OtherTime));
-        assert_eq!(take(&verifier, &bytes, NOW - MAX_SKEW_MS - 1), Err(Refused::OtherTime));
+        assert_eq!(take(&verifier, &bytes, NOW + MAX_SKEW_MS + 1), Err(TokenError::OtherTime));
+        assert_eq!(take(&verifier, &bytes, NOW - MAX_SKEW_MS - 1), Err(TokenError::OtherTime));
         let (taken, peer) = verifier.take(&bytes, NOW + MAX_SKEW_MS).unwrap();
         assert_eq!(taken, said);
         assert!(peers.insert(peer), "each is another to the server");
-        assert_eq!(take(&verifier, &bytes, NOW + MAX_SKEW_MS), Err(Refused::Replayed));
+        assert_eq!(take(&verifier, &bytes, NOW + MAX_SKEW_MS), Err(TokenError::Replayed));
         let other = AuthToken { channel: 0, ..said };
         assert_eq!(take(&verifier, &maker.seal(&other), NOW), Ok(other));
     }
@@ -86,16 +86,16 @@ fn a_knock_is_taken_once_and_in_time_from_clients_alone() {
 fn any_change_makes_a_stranger_and_no_client_can_knock_as_another() {
     let scene = Scene::new();
     let makers = [scene.shared(), scene.client("laptop"), scene.client("phone")];
-    let verifier = scene.verifier(Memory::Since(0));
+    let verifier = scene.verifier(ReplayMemory::Since(0));
     for maker in &makers {
         let good = maker.seal(&auth_token(7, NOW));
         for at in 0..TOKEN_BYTES {
             let mut bad = good;
             bad[at] ^= 1;
-            assert_eq!(take(&verifier, &bad, NOW), Err(Refused::Unauthenticated), "byte {at}");
+            assert_eq!(take(&verifier, &bad, NOW), Err(TokenError::Unauthenticated), "byte {at}");
         }
         for length in [0, 10, 25, 32, 33, TOKEN_BYTES - 1] {
-            assert_eq!(take(&verifier, &good[..length], NOW), Err(Refused::Unauthenticated));
+            assert_eq!(take(&verifier, &good[..length], NOW), Err(TokenError::Unauthenticated));
         }
         assert!(take(&verifier, &good, NOW).is_ok());
     }
@@ -105,7 +105,7 @@ fn any_change_makes_a_stranger_and_no_client_can_knock_as_another() {
     let forged = TokenSigner::Client { id, key, mask };
     assert_eq!(
         take(&verifier, &forged.seal(&auth_token(8, NOW)), NOW),
-        Err(Refused::Unauthenticated)
+        Err(TokenError::Unauthenticated)
     );
 }
 
@@ -133,7 +133,7 @@ fn a_knock_is_not_taken_again_by_a_server_that_was_started_again() {
                 let again = scene.verifier(scene.log(NOW + later_ms));
                 let taken = take(&again, &bytes, NOW + later_ms);
                 assert!(
-                    matches!(taken, Err(Refused::Replayed | Refused::OtherTime)),
+                    matches!(taken, Err(TokenError::Replayed | TokenError::OtherTime)),
                     "{later_ms} ms later: {taken:?}"
                 );
             }
@@ -154,7 +154,7 @@ fn serving_ends_side_by_side_take_a_knock_once() {
         let bytes = maker.seal(&auth_token(nonce, NOW));
         let (first, second) = if nonce % 2 == 0 { (&one, &other) } else { (&other, &one) };
         assert!(take(first, &bytes, NOW).is_ok());
-        assert_eq!(take(second, &bytes, NOW), Err(Refused::Replayed));
+        assert_eq!(take(second, &bytes, NOW), Err(TokenError::Replayed));
     }
 }
 
@@ -162,10 +162,10 @@ fn serving_ends_side_by_side_take_a_knock_once() {
 fn without_files_what_was_made_before_the_start_is_refused() {
     let scene = Scene::new();
     let maker = scene.shared();
-    let verifier = scene.verifier(Memory::Since(NOW));
+    let verifier = scene.verifier(ReplayMemory::Since(NOW));
     for time_ms in [NOW - 1, NOW] {
         let bytes = maker.seal(&auth_token(1, time_ms));
-        assert_eq!(take(&verifier, &bytes, NOW), Err(Refused::BeforeStart));
+        assert_eq!(take(&verifier, &bytes, NOW), Err(TokenError::BeforeStart));
     }
     assert!(take(&verifier, &maker.seal(&auth_token(1, NOW + 1)), NOW + 1).is_ok());
 }
@@ -182,7 +182,7 @@ fn a_record_that_was_cut_off_costs_no_other() {
     }
     assert!(take(&scene.verifier(scene.log(NOW)), &bytes[1], NOW).is_ok());
     for bytes in bytes {
-        assert_eq!(take(&scene.verifier(scene.log(NOW)), &bytes, NOW), Err(Refused::Replayed));
+        assert_eq!(take(&scene.verifier(scene.log(NOW)), &bytes, NOW), Err(TokenError::Replayed));
     }
 }
 
@@ -209,7 +209,7 @@ fn what_is_remembered_is_bounded_by_time() {
 fn who_knocks_without_end_shuts_out_neither_others_nor_itself() {
     let scene = Scene::new();
     let (flood, client) = (scene.shared(), scene.client("laptop"));
-    let verifier = scene.verifier(Memory::Since(0));
+    let verifier = scene.verifier(ReplayMemory::Since(0));
     let numbered = |n: usize, time_ms| {
         let mut nonce = [0; 16];
         nonce[..8].copy_from_slice(&n.to_be_bytes());
@@ -223,14 +223,14 @@ fn who_knocks_without_end_shuts_out_neither_others_nor_itself() {
     assert!(take(&verifier, &client.seal(&auth_token(1, NOW)), NOW).is_ok());
     let own = flood.seal(&auth_token(2, NOW + 1));
     assert!(take(&verifier, &own, NOW + 1).is_ok());
-    assert_eq!(take(&verifier, &own, NOW + 1), Err(Refused::Replayed));
+    assert_eq!(take(&verifier, &own, NOW + 1), Err(TokenError::Replayed));
     // As far behind: what is forgotten is not taken again.
     let old = flood.seal(&numbered(7, NOW - MAX_SKEW_MS));
     assert!(take(&verifier, &old, NOW).is_ok());
     for n in 0..2 * MAX_REMEMBERED {
         let _ = take(&verifier, &flood.seal(&numbered(n, NOW)), NOW);
     }
-    assert_eq!(take(&verifier, &old, NOW), Err(Refused::Replayed));
+    assert_eq!(take(&verifier, &old, NOW), Err(TokenError::Replayed));
     let taken = verifier.taken.lock();
     assert!(taken.by_client.values().all(|of| of.auth_tokens.len() <= MAX_REMEMBERED));
 }

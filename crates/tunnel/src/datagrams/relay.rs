@@ -14,8 +14,8 @@ use super::queue::Queue;
 use super::socket::BurstSocket;
 use super::{Counts, DatagramFrame, Incoming, count, send};
 use crate::pump::PumpError;
-use crate::reach::{Holder, Reach};
 use crate::request::Target;
+use crate::target_connector::{Holder, TargetConnector};
 
 /// Bytes of a datagram at most.
 const MAX_BYTES: usize = 65_536;
@@ -56,14 +56,14 @@ impl Sockets {
 /// If the stream or a socket fails.
 pub(crate) async fn relay(
     (stream, sockets): (MultipathStream, Sockets),
-    (reach, holder): (&Reach, Holder),
+    (connector, holder): (&TargetConnector, Holder),
     (runtime, counts): (&RuntimeHandle, &Counts),
 ) -> Result<(), PumpError> {
     let Sockets { v4, v6 } = sockets;
     let relay = Relay {
         v4,
         v6,
-        reach,
+        connector,
         holder,
         queue: Queue::new(runtime.clone()),
         counts,
@@ -81,7 +81,7 @@ pub(crate) async fn relay(
 struct Relay<'a> {
     v4: BurstSocket,
     v6: Option<BurstSocket>,
-    reach: &'a Reach,
+    connector: &'a TargetConnector,
     holder: Holder,
     queue: Queue,
     counts: &'a Counts,
@@ -142,7 +142,7 @@ impl Relay<'_> {
 
     /// The first address of a target that is allowed, in the family that it is of.
     async fn look_up(&self, target: &Target) -> Option<SocketAddr> {
-        let allowed = self.reach.allowed(self.holder, target, LOOKUP_TIMEOUT).await.ok()?;
+        let allowed = self.connector.allowed(self.holder, target, LOOKUP_TIMEOUT).await.ok()?;
         let first = allowed.first()?;
         Some(SocketAddr::new(first.ip().to_canonical(), first.port()))
     }

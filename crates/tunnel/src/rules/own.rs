@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::special::{Special, special};
+use super::special::{SpecialAddress, special};
 
 /// An address of an interface of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl OwnAddresses {
     }
 
     /// Special properties of an address, this machine's own included.
-    pub(crate) fn special(&self, address: IpAddr) -> Option<Special> {
+    pub(crate) fn special(&self, address: IpAddr) -> Option<SpecialAddress> {
         let address = address.to_canonical();
         let by_itself = special(address);
         let v6 = match address {
@@ -67,9 +67,13 @@ impl OwnAddresses {
             // A range that a rule names may hold the network: 10.0.0.0/8 names 10.0.0.1 too.
             let range = special(ip).map_or(u8::MAX, |range| range.min_bits);
             let min_bits = offset + bits.min(range);
-            Some(Special { name: "this machine's own address", min_bits, is_open: is_service })
+            Some(SpecialAddress {
+                name: "this machine's own address",
+                min_bits,
+                is_open: is_service,
+            })
         });
-        by_itself.into_iter().chain(own).reduce(Special::and)
+        by_itself.into_iter().chain(own).reduce(SpecialAddress::and)
     }
 }
 

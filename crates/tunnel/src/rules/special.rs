@@ -11,7 +11,7 @@ use super::network::Network;
 
 /// Peers that may reach the addresses of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Reachability {
     /// Everybody: they are globally reachable, and as any other address.
     Global,
     /// This machine's networks: they are open where there are no rules.
@@ -26,19 +26,19 @@ pub(crate) struct Range {
     pub(crate) network: Network,
     /// Name of the range, for messages.
     name: &'static str,
-    pub(crate) reach: Reach,
+    pub(crate) reachability: Reachability,
 }
 
 const fn closed(network: Network, name: &'static str) -> Range {
-    Range { network, name, reach: Reach::Closed }
+    Range { network, name, reachability: Reachability::Closed }
 }
 
 const fn private(network: Network) -> Range {
-    Range { network, name: "an address of a private network", reach: Reach::Private }
+    Range { network, name: "an address of a private network", reachability: Reachability::Private }
 }
 
 const fn global(network: Network) -> Range {
-    Range { network, name: "a global address", reach: Reach::Global }
+    Range { network, name: "a global address", reachability: Reachability::Global }
 }
 
 const METADATA: &str = "a metadata service of the hosting provider";
@@ -117,9 +117,9 @@ pub(crate) static RANGES: &[Range] = &[
     closed(Network::v6([0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128), METADATA),
 ];
 
-/// Special properties of an address.
+/// Special address, by its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Special {
+pub(crate) struct SpecialAddress {
     /// Name of its range, for messages.
     pub(crate) name: &'static str,
     /// Shortest prefix of a rule that names it, bits.
@@ -128,7 +128,7 @@ pub(crate) struct Special {
     pub(crate) is_open: bool,
 }
 
-impl Special {
+impl SpecialAddress {
     /// The stricter of both, the other one if they are alike.
     pub(crate) fn and(self, other: Self) -> Self {
         let stricter = if self.min_bits <= other.min_bits { other } else { self };
@@ -138,27 +138,27 @@ impl Special {
 
 /// Special properties of an address by itself, whichever machine's it is. One of IPv6 that a
 /// translator or a tunnel turns into one of IPv4 is as special as that.
-pub(crate) fn special(address: IpAddr) -> Option<Special> {
+pub(crate) fn special(address: IpAddr) -> Option<SpecialAddress> {
     let address = address.to_canonical();
     let own = in_ranges(address);
     let IpAddr::V6(v6) = address else { return own };
     let embedded = embedded(v6).into_iter().flatten().filter_map(|(v4, offset)| {
         let special = in_ranges(IpAddr::V4(v4))?;
-        Some(Special { min_bits: offset + special.min_bits, ..special })
+        Some(SpecialAddress { min_bits: offset + special.min_bits, ..special })
     });
-    own.into_iter().chain(embedded).reduce(Special::and)
+    own.into_iter().chain(embedded).reduce(SpecialAddress::and)
 }
 
-fn in_ranges(address: IpAddr) -> Option<Special> {
+fn in_ranges(address: IpAddr) -> Option<SpecialAddress> {
     let holding = RANGES.iter().filter(|range| range.network.contains(address));
     let narrowest = holding.max_by_key(|range| range.network.bits)?;
-    let Range { network, name, reach } = narrowest;
-    let is_open = match reach {
-        Reach::Global => return None,
-        Reach::Private => true,
-        Reach::Closed => false,
+    let Range { network, name, reachability } = narrowest;
+    let is_open = match reachability {
+        Reachability::Global => return None,
+        Reachability::Private => true,
+        Reachability::Closed => false,
     };
-    Some(Special { name, min_bits: network.bits, is_open })
+    Some(SpecialAddress { name, min_bits: network.bits, is_open })
 }
 
 /// IPv4 addresses that an IPv6 address may lead to, each with the number of bits in front of it: by a

@@ -2,7 +2,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
 
-use super::special::{RANGES, Reach};
+use super::special::{RANGES, Reachability};
 use super::*;
 
 /// IANA's special-purpose address registries (as of 2025): each block, and whether it is globally
@@ -158,7 +158,7 @@ fn what_the_table_calls_closed_is_closed_with_and_without_rules() {
             .iter()
             .any(|r| r.network.contains(first) && r.network.bits > range.network.bits);
         if is_narrowest && !matches!(first, IpAddr::V6(v6) if v6.segments()[0] == 0x64) {
-            assert_eq!(open, range.reach != Reach::Closed, "{}", range.network);
+            assert_eq!(open, range.reachability != Reachability::Closed, "{}", range.network);
         }
     }
 }

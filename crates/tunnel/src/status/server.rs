@@ -18,14 +18,14 @@ const SCRIPT: &str = include_str!("../../../../web/tunnel/tunnel.js");
 const STYLE: &str = include_str!("../../../../web/shared/base.css");
 
 /// Callback that gives the status to show.
-pub(crate) type Figures = Arc<dyn Fn() -> TunnelStatus + Send + Sync>;
+pub(crate) type StatusSource = Arc<dyn Fn() -> TunnelStatus + Send + Sync>;
 
 /// Answers for ever.
-pub(crate) async fn serve(runtime: RuntimeHandle, listener: TcpListener, figures: Figures) {
+pub(crate) async fn serve(runtime: RuntimeHandle, listener: TcpListener, figures: StatusSource) {
     plain_http::serve(runtime, listener, Arc::new(Status(figures))).await;
 }
 
-struct Status(Figures);
+struct Status(StatusSource);
 
 impl Answers for Status {
     fn admits(&self, peer: IpAddr) -> bool {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use airlane_multipath::DataCap;
 use parking_lot::Mutex;
 
-use super::book::Book;
 use super::cap::Cap;
+use super::file::UsageFile;
 
 /// Between two looks at what was used.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -19,17 +19,17 @@ const MIN_PART: u64 = 1 << 20;
 const MAX_PART: u64 = 32 << 20;
 
 /// A metered interface.
-struct Metered {
+struct MeteredInterface {
     name: String,
     cap: Cap,
     data_cap: Arc<DataCap>,
     /// Locked for a moment only, never while the file is written: figures are shown meanwhile.
-    account: Mutex<Account>,
+    account: Mutex<PeriodAccount>,
 }
 
 /// Relation of the data cap's count, which begins with this process, to that of the period.
 #[derive(Clone, Debug)]
-struct Account {
+struct PeriodAccount {
     period: String,
     /// Bytes that had been used in the period when this process began to count in it, and those of the
     /// data_cap.
@@ -37,7 +37,7 @@ struct Account {
     begun: u64,
 }
 
-impl Account {
+impl PeriodAccount {
     /// Bytes of the period, by bytes of the data_cap.
     fn of_period(&self, of_quota: u64) -> u64 {
         self.before + of_quota.saturating_sub(self.begun)
@@ -53,22 +53,22 @@ pub(crate) struct Usage {
 }
 
 /// Keeps the account of all metered interfaces.
-pub(crate) struct Keeper {
-    book: Mutex<Book>,
-    interfaces: Vec<Metered>,
+pub(crate) struct UsageRecorder {
+    book: Mutex<UsageFile>,
+    interfaces: Vec<MeteredInterface>,
 }
 
-impl Keeper {
+impl UsageRecorder {
     /// An account of these interfaces, of which nothing is granted yet.
     pub(crate) fn new(
-        book: Book,
+        book: UsageFile,
         interfaces: impl IntoIterator<Item = (String, Cap, Arc<DataCap>)>,
         now_s: u64,
     ) -> Self {
         let begin = |(name, cap, data_cap): (String, Cap, Arc<DataCap>)| {
             let (period, before) = book.used(&name, cap, now_s);
-            let account = Mutex::new(Account { period, before, begun: 0 });
-            Metered { name, cap, data_cap, account }
+            let account = Mutex::new(PeriodAccount { period, before, begun: 0 });
+            MeteredInterface { name, cap, data_cap, account }
         };
         let interfaces = interfaces.into_iter().map(begin).collect();
         Self { book: Mutex::new(book), interfaces }
@@ -81,11 +81,11 @@ impl Keeper {
     pub(crate) fn grant(&self, now_s: u64) -> io::Result<()> {
         let mut book = self.book.lock();
         let mut granted = Ok(());
-        for Metered { name, cap, data_cap, account } in &self.interfaces {
+        for MeteredInterface { name, cap, data_cap, account } in &self.interfaces {
             let period = cap.period.name(now_s);
             let is_new = period > account.lock().period;
             if is_new {
-                *account.lock() = Account { period, before: 0, begun: data_cap.used() };
+                *account.lock() = PeriodAccount { period, before: 0, begun: data_cap.used() };
             }
             let account = account.lock().clone();
             let used = account.of_period(data_cap.used());
@@ -138,16 +138,16 @@ mod tests {
     const DECEMBER: u64 = 1_797_000_000;
     const CAP: Cap = Cap { bytes: 100_000_000, period: Period::Month };
 
-    fn recorder(file: &Path, now_s: u64) -> (Keeper, Arc<DataCap>) {
+    fn recorder(file: &Path, now_s: u64) -> (UsageRecorder, Arc<DataCap>) {
         let data_cap = Arc::new(DataCap::new());
-        let book = Book::open(file).unwrap();
+        let book = UsageFile::open(file).unwrap();
         let interface = ("wwan0".to_owned(), CAP, data_cap.clone());
-        (Keeper::new(book, [interface], now_s), data_cap)
+        (UsageRecorder::new(book, [interface], now_s), data_cap)
     }
 
     /// Bytes that a process that begins now may use at most.
     fn left(file: &Path, now_s: u64) -> u64 {
-        let book = Book::open(file).unwrap();
+        let book = UsageFile::open(file).unwrap();
         CAP.bytes - book.used("wwan0", CAP, now_s).1
     }
 

@@ -23,13 +23,13 @@ struct Content {
     schema: u32,
     /// By the name of the interface's path.
     #[serde(rename = "radios")]
-    interfaces: BTreeMap<String, Used>,
+    interfaces: BTreeMap<String, InterfaceUsage>,
 }
 
 /// Usage of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Used {
+struct InterfaceUsage {
     /// The name of the period.
     period: String,
     /// Bytes in it: never fewer than were used, more after a crash.
@@ -38,14 +38,14 @@ struct Used {
 
 /// Usage of metered interfaces, as a file. One process at a time has it.
 #[derive(Debug)]
-pub(crate) struct Book {
+pub(crate) struct UsageFile {
     file: PathBuf,
     content: Content,
     /// Held locked as long as this lives.
     _lock: File,
 }
 
-impl Book {
+impl UsageFile {
     /// Opens it, or begins one where there is none.
     ///
     /// # Errors
@@ -96,7 +96,8 @@ impl Book {
     /// # Errors
     /// If it cannot be written; then all is as before.
     pub(crate) fn note(&mut self, interface: &str, period: String, bytes: u64) -> io::Result<()> {
-        let before = self.content.interfaces.insert(interface.to_owned(), Used { period, bytes });
+        let before =
+            self.content.interfaces.insert(interface.to_owned(), InterfaceUsage { period, bytes });
         let written = self.write();
         if written.is_err() {
             match before {
@@ -149,12 +150,12 @@ mod tests {
     fn what_was_noted_is_there_again_and_ends_with_its_period() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("state/usage.json");
-        let mut book = Book::open(&file).unwrap();
+        let mut book = UsageFile::open(&file).unwrap();
         assert_eq!(book.used("wwan0", MONTH, NOVEMBER), ("month 2026-11".to_owned(), 0));
         book.note("wwan0", "month 2026-11".to_owned(), 500).unwrap();
         book.note("10.0.0.2", "ever".to_owned(), 7).unwrap();
         drop(book);
-        let book = Book::open(&file).unwrap();
+        let book = UsageFile::open(&file).unwrap();
         assert_eq!(book.used("wwan0", MONTH, NOVEMBER), ("month 2026-11".to_owned(), 500));
         assert_eq!(book.used("wwan0", MONTH, DECEMBER), ("month 2026-12".to_owned(), 0));
         // The clock is back at 1970.
@@ -180,7 +181,7 @@ mod tests {
             "{\"schema\":1,\"radios\":{},\"more\":1}",
         ] {
             fs::write(&file, bad).unwrap();
-            let error = Book::open(&file).unwrap_err();
+            let error = UsageFile::open(&file).unwrap_err();
             assert_eq!(error.place.file.as_deref(), Some(&*file), "{bad}");
             assert!(error.expected.contains("take it away"), "{bad}: {error}");
             assert_eq!(fs::read_to_string(&file).unwrap(), bad);
@@ -191,10 +192,10 @@ mod tests {
     fn one_at_a_time_has_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("usage.json");
-        let book = Book::open(&file).unwrap();
-        let error = Book::open(&file).unwrap_err();
+        let book = UsageFile::open(&file).unwrap();
+        let error = UsageFile::open(&file).unwrap_err();
         assert!(error.found.contains("another tunnel"), "{error}");
         drop(book);
-        Book::open(&file).unwrap();
+        UsageFile::open(&file).unwrap();
     }
 }

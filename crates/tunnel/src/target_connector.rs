@@ -30,7 +30,7 @@ pub(crate) type Holder = PeerId;
 pub(crate) type SocketPermit = FairPermit<Holder>;
 
 /// Connector to targets.
-pub(crate) struct Reach {
+pub(crate) struct TargetConnector {
     runtime: RuntimeHandle,
     policy: TargetPolicy,
     /// Time in which a target is to be reached.
@@ -42,7 +42,7 @@ pub(crate) struct Reach {
 }
 
 /// A connection to a target.
-pub(crate) struct Reached {
+pub(crate) struct TargetConnection {
     pub(crate) connection: TcpStream,
     /// To be kept for as long as the connection.
     pub(crate) permit: SocketPermit,
@@ -50,14 +50,14 @@ pub(crate) struct Reached {
 
 /// Reason why there is no connection to a target.
 #[derive(Debug)]
-pub(crate) enum Unreached {
+pub(crate) enum ConnectError {
     /// None of its addresses is allowed.
     NotAllowed(NotAllowed),
     /// It has no address, or none of those that are allowed answers.
     Failed(Reply),
 }
 
-impl Reach {
+impl TargetConnector {
     /// Connects where `policy` allows, with no more than `max_sockets` sockets at a time, each within
     /// `timeout`.
     pub(crate) fn new(
@@ -88,14 +88,14 @@ impl Reach {
         &self,
         holder: Holder,
         target: &Target,
-    ) -> Result<Reached, Unreached> {
+    ) -> Result<TargetConnection, ConnectError> {
         let connected = timeout(self.timeout, async {
             let allowed = self.allowed(holder, target, LOOKUP_TIMEOUT).await?;
             let attempt = |address| self.attempt(holder, address);
             let connected = race(&self.runtime, &interleave(allowed), attempt).await;
-            connected.map_err(|failed| Unreached::Failed(reply_to(&failed)))
+            connected.map_err(|failed| ConnectError::Failed(reply_to(&failed)))
         });
-        connected.await.unwrap_or(Err(Unreached::Failed(Reply::TimedOut)))
+        connected.await.unwrap_or(Err(ConnectError::Failed(Reply::TimedOut)))
     }
 
     /// The addresses of a target that are allowed, one at least.
@@ -107,27 +107,27 @@ impl Reach {
         holder: Holder,
         target: &Target,
         timeout: Duration,
-    ) -> Result<Vec<SocketAddr>, Unreached> {
+    ) -> Result<Vec<SocketAddr>, ConnectError> {
         let name = (target.host.as_str(), target.port);
         let found = self.resolver.addresses(holder, name, timeout).await.map_err(|e| {
             if is_out_of_descriptors(&e) {
                 self.warn_of_descriptors(&e);
             }
             let is_late = e.kind() == io::ErrorKind::TimedOut;
-            Unreached::Failed(if is_late { Reply::TimedOut } else { Reply::NoHost })
+            ConnectError::Failed(if is_late { Reply::TimedOut } else { Reply::NoHost })
         })?;
         let (mut allowed, mut why): (Vec<SocketAddr>, _) =
-            (Vec::new(), Unreached::Failed(Reply::NoHost));
+            (Vec::new(), ConnectError::Failed(Reply::NoHost));
         for address in found {
             match self.policy.check(target, address.ip()) {
                 Ok(()) => allowed.push(address),
-                Err(not_allowed) => why = Unreached::NotAllowed(not_allowed),
+                Err(not_allowed) => why = ConnectError::NotAllowed(not_allowed),
             }
         }
         if allowed.is_empty() { Err(why) } else { Ok(allowed) }
     }
 
-    async fn attempt(&self, holder: Holder, address: SocketAddr) -> io::Result<Reached> {
+    async fn attempt(&self, holder: Holder, address: SocketAddr) -> io::Result<TargetConnection> {
         let _connecting = self.connecting.acquire(holder, 1).await;
         let permit = self.permit(holder, 1).await;
         let connection = TcpStream::connect(address).await.inspect_err(|e| {
@@ -135,7 +135,7 @@ impl Reach {
                 self.warn_of_descriptors(e);
             }
         })?;
-        Ok(Reached { connection, permit })
+        Ok(TargetConnection { connection, permit })
     }
 
     /// Number of sockets to targets, those included that connect.
