@@ -19,7 +19,7 @@ const LARGE: u64 = 1 << 28;
 /// Progress is told, and a stop looked for, once in so many records.
 const RECORDS: u64 = 4_096;
 /// Maximum time of a wait for a monitor interface before a stop is checked for.
-const PATIENCE: Duration = Duration::from_millis(100);
+const READ_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Results of a capture.
 pub(super) struct Gathered {
@@ -168,7 +168,7 @@ pub(super) fn from_interface(request: &AirtimeRequest<'_>, mut monitor: Monitor)
             let summary = gatherer.account.clone().finish();
             (request.say)(&moment(passed, &summary));
         }
-        match monitor.read(PATIENCE) {
+        match monitor.read(READ_TIMEOUT) {
             Ok(Some(record)) => {
                 file.records += 1;
                 gatherer.push(&record);

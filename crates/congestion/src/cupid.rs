@@ -102,7 +102,7 @@ pub struct Cupid {
     /// Rounds in a row in which a fifth was lost, while granted.
     heavy: u32,
     /// Rounds to wait before it returns, and rounds since it did.
-    patience: u32,
+    return_rounds: u32,
     since_return: u32,
     /// Party that decides on the rate when reports come again.
     before_silence: Mode,
@@ -133,7 +133,7 @@ impl Cupid {
             congested: 0,
             clear: 0,
             heavy: 0,
-            patience: RETURN_ROUNDS,
+            return_rounds: RETURN_ROUNDS,
             since_return: MAX_RETURN_ROUNDS,
             before_silence: Mode::Granted,
             record: Record::new(),
@@ -231,9 +231,9 @@ impl Cupid {
 
     fn go_elsewhere(&mut self, now: Time) {
         if self.since_return < MAX_RETURN_ROUNDS {
-            self.patience = (2 * self.patience).min(MAX_RETURN_ROUNDS);
+            self.return_rounds = (2 * self.return_rounds).min(MAX_RETURN_ROUNDS);
         } else {
-            self.patience = RETURN_ROUNDS;
+            self.return_rounds = RETURN_ROUNDS;
         }
         self.hand_over(now, self.carried());
         self.mode = Mode::Elsewhere;
@@ -287,7 +287,7 @@ impl Cupid {
                 let carries = !findings.is_congested && self.other_rate() >= self.granted_rate();
                 let explains = !grant.has_room && !self.record.is_refuted();
                 self.clear = if carries || explains { self.clear + 1 } else { 0 };
-                if self.clear >= self.patience {
+                if self.clear >= self.return_rounds {
                     self.mode = Mode::Granted;
                     (self.congested, self.heavy, self.since_return) = (0, 0, 0);
                 }

@@ -18,7 +18,7 @@ use crate::{AgentError, AirAgent};
 
 /// Maximum time of a wait for the interface, after which the reader checks whether the agent is
 /// still in use.
-const PATIENCE: Duration = Duration::from_millis(50);
+const READ_TIMEOUT: Duration = Duration::from_millis(50);
 /// Transmissions that nobody has taken yet at most; older ones are forgotten.
 const MAX_TRANSMISSIONS: usize = 1 << 16;
 
@@ -100,7 +100,7 @@ fn listen(mut monitor: Monitor, clock: &RuntimeHandle, told: &Weak<Heards>) {
     let mut decoder = Decoder::default();
     let mut shift = Shift::default();
     loop {
-        let read = match monitor.read(PATIENCE) {
+        let read = match monitor.read(READ_TIMEOUT) {
             // Those that are malformed are skipped.
             Ok(record) => record.map(|record| decoder.push(&record)).is_some(),
             Err(error) => {

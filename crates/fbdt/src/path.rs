@@ -84,7 +84,7 @@ impl Path {
     /// Time that others wait for the path's last segments before they send these as well. The
     /// paper says a round trip (3.2), which half of all segments exceed; so it is one with four
     /// deviations, as timers of retransmission have them.
-    pub(crate) fn patience(&self) -> Duration {
+    pub(crate) fn redundancy_timeout(&self) -> Duration {
         self.time.map_or(FIRST_TIME, |(mean, deviation)| mean + 4 * deviation)
     }
 

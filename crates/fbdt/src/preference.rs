@@ -9,10 +9,10 @@ use crate::path::Preference;
 use crate::{PathId, Sender};
 
 /// A dear path is used once all cheaper ones have had something to send for so long without a break.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Or for so long, while it has been of use within [`RECENT_USE`]: what one second of patience saves is
+const BACKLOG_TIMEOUT: Duration = Duration::from_secs(1);
+/// Or for so long, while it has been of use within [`RECENT_USE`]: what waiting a second saves is
 /// not worth a second of waiting again and again.
-const SHORT_PATIENCE: Duration = Duration::from_millis(100);
+const RECENT_BACKLOG_TIMEOUT: Duration = Duration::from_millis(100);
 /// Time for which a path counts as one that has just been of use.
 const RECENT_USE: Duration = Duration::from_secs(10);
 
@@ -62,11 +62,12 @@ impl Sender {
             return Some(from);
         }
         let was_of_use = own.used_at.is_some_and(|at| now - at < RECENT_USE);
-        let patience = if was_of_use { SHORT_PATIENCE } else { PATIENCE };
+        let backlog_timeout = if was_of_use { RECENT_BACKLOG_TIMEOUT } else { BACKLOG_TIMEOUT };
         for other in self.paths.iter().flatten().filter(|other| other.preference < own.preference) {
             let out = if other.is_unresponsive { Some(Time::ZERO) } else { other.silent_from() };
             let is_alike = other.preference.is_backup == own.preference.is_backup;
-            let pressed = other.busy_since.map(|since| since + patience).filter(|_| is_alike);
+            let pressed =
+                other.busy_since.map(|since| since + backlog_timeout).filter(|_| is_alike);
             from = from.max(out.into_iter().chain(pressed).min()?);
         }
         Some(from)
@@ -80,7 +81,7 @@ impl Sender {
     /// Time at which to look again whether `path` is used, which it is not now: what others take
     /// meanwhile may fall silent. `None` if nothing is under way.
     pub(crate) fn look_at(&self, now: Time, path: PathId) -> Option<Time> {
-        let look = now + SHORT_PATIENCE;
+        let look = now + RECENT_BACKLOG_TIMEOUT;
         (self.unarrived() > 0).then(|| self.used_from(now, path).map_or(look, |at| at.min(look)))
     }
 

@@ -248,7 +248,9 @@ impl Sender {
         }
         let due = |window: &Window| {
             let (since, others) = window.waiting(path)?;
-            others.filter_map(|of| Some(since + self.paths[of.0].as_ref()?.patience())).min()
+            others
+                .filter_map(|of| Some(since + self.paths[of.0].as_ref()?.redundancy_timeout()))
+                .min()
         };
         let own = self.deferred.and_then(|since| Some(since + self.paths[path.0].as_ref()?.time()));
         let windows = self.windows.iter().filter(|_| self.options.sends_again);
@@ -261,12 +263,12 @@ impl Sender {
         if !self.options.sends_again {
             return None;
         }
-        let own = now + self.paths[path.0].as_ref()?.patience().mul_f64(FAR_SOONER);
+        let own = now + self.paths[path.0].as_ref()?.redundancy_timeout().mul_f64(FAR_SOONER);
         for (number, window) in (self.first..).zip(&mut self.windows) {
             let is_due = |taken: Taken, all_taken_at: Time| {
                 let Some(of) = &self.paths[taken.path.0] else { return true };
                 let is_late = || own < of.arrival(now, taken);
-                if is_blocked { is_late() } else { now >= all_taken_at + of.patience() }
+                if is_blocked { is_late() } else { now >= all_taken_at + of.redundancy_timeout() }
             };
             if let Some(index) = window.take_again(path, is_due) {
                 let segment = segment(window, number, index);

@@ -38,7 +38,7 @@ pub use vpx::{VpxEncoder, VpxEncoders};
 /// The protocol that both ends of the QUIC connection name.
 const ALPN: &[u8] = b"airlane-live";
 /// Silence after which a peer is taken to be gone, and after which it is asked.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// UDP payload that passes every path (RFC 9000, section 14).
 const PAYLOAD_BYTES: u16 = 1200;
@@ -58,7 +58,7 @@ fn transport(tls: Tls) -> TransportConfig {
         alpn: vec![ALPN.to_vec()],
         packets: PacketConfig { payload_bytes: PAYLOAD_BYTES, ..PacketConfig::default() },
         timers: Timers {
-            idle_timeout: Some(IDLE),
+            idle_timeout: Some(IDLE_TIMEOUT),
             keep_alive: Some(KEEP_ALIVE),
             ..Timers::default()
         },

@@ -17,11 +17,11 @@ use tokio::sync::{Semaphore, watch};
 use super::encoded::{EncodedFrames, Encoding};
 use super::encoder::{EncoderFactory, EncoderPermit};
 use super::pictures::Latest;
-use super::{ENDED, FAILED, IDLE, TURNED_AWAY, VIOLATION, path};
+use super::{ENDED, FAILED, IDLE_TIMEOUT, TURNED_AWAY, VIOLATION, path};
 use airlane_host::RateLimitedLog;
 
 /// Maximum time from a viewer's handshake to its request for the video.
-const FIRST_WORD: Duration = Duration::from_secs(5);
+const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval of the checks whether a viewer still takes what it gets.
 const LOOK: Duration = Duration::from_millis(500);
 /// Time that a viewer has for what waits for it when a source has ended, and the interval of the checks.
@@ -89,16 +89,16 @@ impl Serving {
     /// Serves whoever opened a connection until that ends, one path after the other.
     pub(super) async fn serve(self, connection: Connection, paths: MediaPaths) {
         let runtime = connection.runtime().clone();
-        let mut patience = FIRST_WORD;
+        let mut request_timeout = FIRST_REQUEST_TIMEOUT;
         loop {
             let asked = tokio::select! {
                 biased;
                 asked = paths.accept(&connection) => asked,
-                () = runtime.sleep(patience) => return connection.close(TURNED_AWAY, "nothing was asked for"),
+                () = runtime.sleep(request_timeout) => return connection.close(TURNED_AWAY, "nothing was asked for"),
             };
             let Ok(asked) = asked else { return };
             connection.mark_active();
-            patience = IDLE;
+            request_timeout = IDLE_TIMEOUT;
             let opened = match asked.open(&path(None), self.answer.encode()).await {
                 Ok(opened) => opened,
                 Err(OpenError::Full) => {
@@ -206,7 +206,7 @@ enum Ended {
 async fn stalled(path: &MediaPath) {
     let runtime = path.runtime();
     let (mut last, mut since) = (path.counts(), runtime.now());
-    while runtime.now().since(since) < IDLE {
+    while runtime.now().since(since) < IDLE_TIMEOUT {
         runtime.sleep(LOOK).await;
         let counts = path.counts();
         let idle = counts.sent_packets == last.sent_packets && path.estimate().waiting_bytes == 0;

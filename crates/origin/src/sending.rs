@@ -21,7 +21,7 @@ pub struct Limits {
     pub stalled: Option<Duration>,
     /// Time for which a client may take nothing of a piece over HTTP/3 before it is taken back, so
     /// that it takes no memory, and read again when there is room; `None`: for ever.
-    pub patience: Option<Duration>,
+    pub reclaim_timeout: Option<Duration>,
     /// Bytes that a post may have.
     pub post_bytes: usize,
     /// Bounds on a request over HTTP/3.
@@ -43,7 +43,7 @@ impl Default for Limits {
         let request = RequestBounds { bytes: 131_072, ..RequestBounds::NONE };
         Self {
             stalled: None,
-            patience: None,
+            reclaim_timeout: None,
             post_bytes: 65_536,
             request,
             rate: None,
@@ -84,7 +84,8 @@ pub(super) async fn send<E: Exchange>(
                     delivery.on_body_handed_over(len);
                 }
                 let source = &*object.source;
-                let piece = Piece { bytes: piece, at, source, patience: limits.patience };
+                let piece =
+                    Piece { bytes: piece, at, source, reclaim_timeout: limits.reclaim_timeout };
                 timely(within(runtime, stalled, exchange.send(piece)).await)?;
                 if let Some(delivery) = delivery {
                     delivery.on_taken(at..at + len);

@@ -80,11 +80,11 @@ impl PacketSocket {
     pub(super) fn receive(
         &self,
         buffer: &mut [u8],
-        patience: Duration,
+        timeout: Duration,
     ) -> io::Result<Option<Received>> {
         let fd = self.0.as_raw_fd();
         let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let millis = libc::c_int::try_from(patience.as_millis()).unwrap_or(libc::c_int::MAX);
+        let millis = libc::c_int::try_from(timeout.as_millis()).unwrap_or(libc::c_int::MAX);
         // SAFETY: one entry, which lives through the call.
         match unsafe { libc::poll(&raw mut poll, 1, millis) } {
             0 => return Ok(None),

@@ -8,7 +8,7 @@ use airlane_link::{Direction, LinkSpec, Way, half_duplex};
 use airlane_net::{Limit, QueueSpec, Supply};
 use proptest::prelude::*;
 
-use crate::common::{PATIENCE, conserves, forwarder, packet, socket, totals_when};
+use crate::common::{TEST_TIMEOUT, conserves, forwarder, packet, socket, totals_when};
 use crate::engine::{Train, of, run, train, way};
 
 fn spec(up: Way, down: Way, seed: u64) -> LinkSpec {
@@ -137,7 +137,7 @@ fn a_forwarder_serves_both_directions_from_one_budget() {
         target.send_to(&[2; 972], from).expect("sent");
     }
     for socket in [&client, &target] {
-        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        socket.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
         for _ in 0..EACH {
             assert_eq!(socket.recv(&mut buffer).expect("arrives"), 972);
         }

@@ -16,7 +16,7 @@ use airlane_net::{Limit, QueueSpec};
 use proptest::prelude::*;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use crate::common::{PATIENCE, addr, conserves, open, totals_when, wide};
+use crate::common::{TEST_TIMEOUT, addr, conserves, open, totals_when, wide};
 
 /// Names of this test's own: tests run at the same time.
 fn names(test: &str) -> [String; 2] {
@@ -66,7 +66,7 @@ fn tcp(test: &str, right: SocketAddr, bytes: usize) {
         let listener = TcpListener::bind(right).expect("listens");
         ready.send(()).expect("heard");
         let (mut stream, _) = listener.accept().expect("a client");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
         let mut got = Vec::new();
         stream.read_to_end(&mut got).expect("reads");
         stream.write_all(b"thanks").expect("answers");
@@ -76,11 +76,11 @@ fn tcp(test: &str, right: SocketAddr, bytes: usize) {
     let sent: Vec<u8> = (0..bytes).map(|i| (i * i % 251) as u8).collect();
     let copy = sent.clone();
     let client = within(&l, move || {
-        let mut stream = TcpStream::connect_timeout(&right, PATIENCE).expect("connects");
+        let mut stream = TcpStream::connect_timeout(&right, TEST_TIMEOUT).expect("connects");
         stream.write_all(&sent).expect("writes");
         stream.shutdown(Shutdown::Write).expect("ends");
         let mut answer = String::new();
-        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
         stream.read_to_string(&mut answer).expect("reads");
         answer
     });
@@ -143,7 +143,7 @@ fn ip_packets_count_as_they_are_over_both_families() {
             // An address of IPv6 is of use once the kernel knows that none other has it.
             let socket = std::iter::repeat_with(|| UdpSocket::bind(to)).find_map(Result::ok);
             let socket = socket.expect("endless");
-            socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            socket.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
             ready.send(()).expect("heard");
             let mut buffer = [0; 2_000];
             let (n, from) = socket.recv_from(&mut buffer).expect("arrives");
@@ -153,7 +153,7 @@ fn ip_packets_count_as_they_are_over_both_families() {
         let client = within(&l, move || {
             let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
             let socket = UdpSocket::bind(any).expect("a port");
-            socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+            socket.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
             let sent =
                 std::iter::repeat_with(|| socket.send_to(&[9; 1_000], to)).find(Result::is_ok);
             assert!(sent.is_some());
@@ -179,7 +179,7 @@ fn a_link_whose_device_is_removed_ends_and_says_why() {
     let arguments = ["-n", &near, "link", "delete", &near];
     let removed = std::process::Command::new("ip").args(arguments).status();
     assert!(removed.is_ok_and(|status| status.success()));
-    assert!(link.wait(PATIENCE), "the link ends by itself");
+    assert!(link.wait(TEST_TIMEOUT), "the link ends by itself");
     let error = link.totals().expect_err("ended").to_string();
     assert!(error.starts_with("the link stopped: cannot read from a device"), "{error}");
 }

@@ -10,7 +10,9 @@ use airlane_link::{Link, LinkConfig, LinkError, LinkSpec, Mode, Reason, UdpSpec,
 use airlane_net::{Limit, QueueSpec};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 
-use crate::common::{PATIENCE, addr, conserves, forwarder, open, port, socket, totals_when, wide};
+use crate::common::{
+    TEST_TIMEOUT, addr, conserves, forwarder, open, port, socket, totals_when, wide,
+};
 
 /// Receives one datagram at each end: there and back.
 fn echo(client: &UdpSocket, link: SocketAddr, target: &UdpSocket, payload: &[u8]) {
@@ -368,5 +370,5 @@ fn an_interval_is_the_difference_of_two_totals() {
     assert!(figures.up.lateness[0] <= figures.up.lateness[2]);
     let line = figures.to_string();
     assert!(line.contains("1 clients, cpu ") && !line.contains("dropped"), "{line}");
-    assert!(after.at.since_start() < PATIENCE);
+    assert!(after.at.since_start() < TEST_TIMEOUT);
 }

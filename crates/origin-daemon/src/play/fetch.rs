@@ -15,7 +15,7 @@ use super::title::Title;
 use airlane_http_client::{Client, FetchError, Url};
 
 /// Delays before the attempts of a player to get a segment again, in their order.
-const PATIENCE: [Duration; 6] = [
+const RETRY_DELAYS: [Duration; 6] = [
     Duration::from_millis(100),
     Duration::from_millis(500),
     Duration::from_secs(1),
@@ -66,13 +66,13 @@ impl FetchUrl {
 
     /// Fetches a part, from wherever it is to be had, again if that may help. Its bytes.
     async fn part(&self, wanted: Wanted, cmcd: &Cmcd) -> Result<u64, FetchError> {
-        let mut patience = PATIENCE.into_iter();
+        let mut delays = RETRY_DELAYS.into_iter();
         loop {
             let e = match self.anywhere(wanted, cmcd).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(e) => e,
             };
-            let Some(pause) = patience.next().filter(|_| e.may_pass()) else { return Err(e) };
+            let Some(pause) = delays.next().filter(|_| e.may_pass()) else { return Err(e) };
             self.counts.retries.fetch_add(1, Ordering::Relaxed);
             tracing::debug!("{e}: again in {pause:?}");
             self.client.pause(pause).await;

@@ -76,7 +76,7 @@ const MIN_AHEAD_BYTES: u64 = 128 << 10;
 const HEAD_BYTES: u32 = 64 << 10;
 /// Time after which the server no longer holds pieces of an answer in memory for a client that
 /// takes none of it.
-const PATIENCE: Duration = Duration::from_secs(1);
+const RECLAIM_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for which clients may remember that HTTP/3 is available here, in seconds (`ma` of Alt-Svc).
 const ALT_SVC_S: u32 = 3600;
 
@@ -364,7 +364,7 @@ impl Server {
         let mut limits = Limits { stalled: Some(stalled), idle: Some(idle), ..Limits::default() };
         // One that is begun in time may take its own.
         limits.first_request = Some(2 * head);
-        limits.patience = Some(PATIENCE);
+        limits.reclaim_timeout = Some(RECLAIM_TIMEOUT);
         limits.piece_bytes = PIECE_BYTES as u64;
         limits.request.head_bytes = HEAD_BYTES.into();
         limits.request.head_timeout = Some(head);

@@ -283,7 +283,7 @@ async fn answer(
     runtime: RuntimeHandle,
     client: ClientConnection,
     progress: Progress,
-    (request, patience): (Request<Incoming>, Duration),
+    (request, stall_timeout): (Request<Incoming>, Duration),
 ) -> Result<Response<Pieces>, Cut> {
     if request.version() == Version::HTTP_11
         && request.headers().get_all(header::HOST).iter().count() != 1
@@ -296,7 +296,7 @@ async fn answer(
     let (mut parts, mut incoming) = request.into_parts();
     let is_report = parts.method == Method::POST && parts.uri.path() == REPORTS_PATH;
     if parts.version == Version::HTTP_2 && !is_report {
-        end_of(&mut incoming, patience).await?;
+        end_of(&mut incoming, stall_timeout).await?;
     }
     // HTTP/1.1 has the host in a field, HTTP/2 in the address.
     if parts.version < Version::HTTP_2
@@ -316,9 +316,9 @@ async fn answer(
 }
 
 /// Waits for the end of a request whose content is of no use, so that one that is malformed in what
-/// follows its head is refused, not answered (RFC 9113, section 8.1.1). No longer than `patience`, and
+/// follows its head is refused, not answered (RFC 9113, section 8.1.1). No longer than `stall_timeout`, and
 /// for no more than [`UNUSED_BYTES`]: then the answer comes before the end.
-async fn end_of(incoming: &mut Incoming, patience: Duration) -> Result<(), Cut> {
+async fn end_of(incoming: &mut Incoming, stall_timeout: Duration) -> Result<(), Cut> {
     if incoming.is_end_stream() {
         return Ok(());
     }
@@ -332,7 +332,7 @@ async fn end_of(incoming: &mut Incoming, patience: Duration) -> Result<(), Cut> 
         }
         Ok(())
     };
-    timeout(patience, reading).await.unwrap_or(Ok(()))
+    timeout(stall_timeout, reading).await.unwrap_or(Ok(()))
 }
 
 /// Listens for TCP where UDP listens, with as many sockets where the system can share an address among

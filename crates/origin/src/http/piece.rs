@@ -22,23 +22,26 @@ pub struct Piece<'a> {
     /// Source that it was read from.
     pub source: &'a dyn Source,
     /// Time for which the client may take nothing of it before it is taken back; `None`: for ever.
-    pub patience: Option<Duration>,
+    pub reclaim_timeout: Option<Duration>,
 }
 
 impl Piece<'_> {
     /// Sends it. What the client does not take is not kept for it: it is read again when there is
     /// room. A client may ask for ten thousand answers and take none, which would fill the memory.
     pub(super) async fn send(self, responder: &mut Responder) -> Result<(), QuicError> {
-        let Some(patience) = self.patience else { return responder.send_data(self.bytes).await };
+        let Some(reclaim_timeout) = self.reclaim_timeout else {
+            return responder.send_data(self.bytes).await;
+        };
         let runtime = responder.connection().runtime().clone();
         let end = self.at + self.bytes.len() as u64;
-        let mut sent = within(&runtime, Some(patience), responder.send_data(self.bytes)).await;
+        let mut sent =
+            within(&runtime, Some(reclaim_timeout), responder.send_data(self.bytes)).await;
         loop {
             // As long as some of it is taken it is left alone.
             let mut waiting = u64::MAX;
             while sent.is_none() && responder.waiting_bytes() < waiting {
                 waiting = responder.waiting_bytes();
-                sent = within(&runtime, Some(patience), responder.taken()).await;
+                sent = within(&runtime, Some(reclaim_timeout), responder.taken()).await;
             }
             sent.unwrap_or(Ok(()))?;
             let lacking = responder.take_back();
@@ -52,7 +55,7 @@ impl Piece<'_> {
             if again.is_empty() {
                 return Err(QuicError::Http("the object ended early".to_owned()));
             }
-            sent = within(&runtime, Some(patience), responder.send_rest(again)).await;
+            sent = within(&runtime, Some(reclaim_timeout), responder.send_rest(again)).await;
         }
     }
 }

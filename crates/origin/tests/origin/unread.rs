@@ -75,9 +75,9 @@ impl Store for CountingSource {
     }
 }
 
-/// What an origin with this patience holds while a client takes nothing of its answers, in bytes; and
+/// Bytes that an origin with this timeout holds while a client takes nothing of its answers; and
 /// how many it has read in all when the client has taken every one.
-fn held_and_read(patience: Option<Duration>) -> (usize, usize) {
+fn held_and_read(reclaim_timeout: Option<Duration>) -> (usize, usize) {
     let rtt = Duration::from_millis(20);
     let built = Dumbbell::new(Rate::from_mbps(50.0), rtt, 1.5, 1).build(Seed(5));
     let ip = |host| built.network.addresses(host)[0];
@@ -90,7 +90,7 @@ fn held_and_read(patience: Option<Duration>) -> (usize, usize) {
                 || TransportConfig::laboratory(Cipher::Null, ControllerConfig::cubic(1.0));
             let listen = SocketAddr::new(s, 443);
             let counted = CountingSource::default();
-            let limits = Limits { patience, ..Limits::default() };
+            let limits = Limits { reclaim_timeout, ..Limits::default() };
             let origin = Origin::new(Arc::new(counted.clone()), Policy::Plain, Arc::new(()));
             let endpoint = Arc::new(Endpoint::server(&server, listen, transport()).unwrap());
             server.spawn("origin", origin.with_limits(limits).serve(endpoint));

@@ -101,8 +101,8 @@ fn pour(mut stream: TcpStream) -> io::Result<()> {
 
 /// Megabits of payload per second, over `span` after the start.
 fn count(listener: &TcpListener, clock: Clock, span: Duration) -> io::Result<f64> {
-    let patience = Timespec { tv_sec: 5, tv_nsec: 0 };
-    if poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&patience))? == 0 {
+    let timeout = Timespec { tv_sec: 5, tv_nsec: 0 };
+    if poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&timeout))? == 0 {
         return Err(io::ErrorKind::TimedOut.into());
     }
     let (mut stream, _) = listener.accept()?;

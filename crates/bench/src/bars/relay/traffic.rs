@@ -22,7 +22,7 @@ const BURSTS: usize = 1_024;
 /// Bits per second that the link carries: more than is sent.
 const LINK_BPS: &str = "4e9";
 /// A packet that has not come by then is lost.
-const PATIENCE: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// `airlane relay` as a process, with what stands at both of its ends.
 pub(super) struct Relay {
@@ -47,7 +47,7 @@ fn broke(e: io::Error) -> Problem {
 
 fn bound() -> Result<UdpSocket, Problem> {
     let socket = UdpSocket::bind("127.0.0.1:0").map_err(broke)?;
-    socket.set_read_timeout(Some(PATIENCE)).map_err(broke)?;
+    socket.set_read_timeout(Some(READ_TIMEOUT)).map_err(broke)?;
     Ok(socket)
 }
 

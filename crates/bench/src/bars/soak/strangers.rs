@@ -44,7 +44,7 @@ const ALL: [Stranger; 8] = {
     ]
 };
 
-/// Has them come, each for longer than the server has patience.
+/// Has them come, each for longer than the server waits.
 pub(super) async fn keep_coming(world: Arc<World>) {
     let runtime = TokioRuntime::new(Seed(1));
     for stranger in ALL.into_iter().cycle() {

@@ -31,7 +31,7 @@ const WINDOW_BYTES: u32 = STREAMS * STREAM_BYTES;
 const SOCKET_BYTES: usize = 4 << 20;
 
 /// Maximum time until the server gives the connection ids of another path.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Server to fetch from, and paths to use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ async fn open(
     loop {
         match connection.open_path(way, PathStatus::Available).await {
             Ok(path) => return Ok(path),
-            Err(PathError::RemoteCidsExhausted) if watch.elapsed() < PATIENCE => {
+            Err(PathError::RemoteCidsExhausted) if watch.elapsed() < PATH_TIMEOUT => {
                 tokio::task::yield_now().await;
             }
             Err(error) => return Err(broke(format!("the path from {source}: {error}"))),

@@ -8,7 +8,7 @@ use airlane_link::{Link, LinkConfig, LinkSpec, Mode, Totals, UdpSpec, Way, WayTo
 use airlane_net::{Limit, QueueSpec};
 
 /// Longer than anything takes here, also on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A way of 1 Gbit/s that holds 4 MB.
 pub fn wide() -> Way {
@@ -44,7 +44,7 @@ pub fn addr(text: &str) -> SocketAddr {
 /// A socket that gives up after a while.
 pub fn socket(address: &str) -> UdpSocket {
     let socket = UdpSocket::bind(address).expect("a free port");
-    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket.set_read_timeout(Some(TEST_TIMEOUT)).expect("a timeout");
     socket
 }
 
@@ -72,7 +72,7 @@ pub fn totals_when(link: &mut Link, what: &str, holds: impl Fn(&Totals) -> bool)
         if holds(&totals) {
             return totals;
         }
-        assert!(waited < PATIENCE, "waited in vain for {what}: {totals:?}");
+        assert!(waited < TEST_TIMEOUT, "waited in vain for {what}: {totals:?}");
         let step = Duration::from_millis(5);
         assert!(!link.wait(step), "the link ended");
         waited += step;

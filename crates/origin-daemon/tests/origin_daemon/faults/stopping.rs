@@ -52,7 +52,7 @@ fn a_server_that_stops_says_so_and_finishes_what_it_began() {
             }
             assert_eq!(bytes, BYTES);
         };
-        // It ends when all is delivered, not when its patience does.
+        // It ends when all is delivered, not when its timeout does.
         let both = async { tokio::join!(server.stop(), client) };
         tokio::time::timeout(LIMIT, both).await.expect("it stops in time");
     });
