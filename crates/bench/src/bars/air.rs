@@ -104,7 +104,7 @@ fn saturate(span: Duration) -> (u64, Duration) {
         max_amsdu: 0,
         retries: 7,
         protection: Protection::Never,
-        is_sealed: false,
+        is_encrypted: false,
         has_categories: false,
         contention: None,
         scheduler: SchedulerKind::RoundRobin,
@@ -116,12 +116,12 @@ fn saturate(span: Duration) -> (u64, Duration) {
         has_beacons: false,
         position: None,
         power_dbm: 20.0,
-        others_db: 40.0,
+        snr_to_others_db: 40.0,
     };
     let station = StationConfig {
         signal: Signal::Fixed(50.0),
         up_db: 0.0,
-        others_db: 40.0,
+        snr_to_others_db: 40.0,
         power_save: None,
         contention: None,
         queue: config.queue,

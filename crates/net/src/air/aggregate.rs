@@ -55,7 +55,7 @@ impl Psdu {
                 true => u32::MAX,
                 false => max_bytes.saturating_sub(self.bytes),
             };
-            let Some(mpdu) = link.next_mpdu(now, (room, max_amsdu), ap.is_sealed, drops) else {
+            let Some(mpdu) = link.next_mpdu(now, (room, max_amsdu), ap.is_encrypted, drops) else {
                 break;
             };
             self.bytes += mac::in_aggregate(mpdu.bytes);

@@ -154,7 +154,7 @@ pub struct ApConfig {
     /// RTS and CTS.
     pub protection: Protection,
     /// True if frames are encrypted, which makes them longer.
-    pub is_sealed: bool,
+    pub is_encrypted: bool,
     /// True if the DSCP chooses the access category; otherwise all is best effort.
     pub has_categories: bool,
     /// EDCA parameters of its best effort frames, in place of [`Access::BEST_EFFORT`].
@@ -175,12 +175,12 @@ pub struct ApConfig {
     /// True if it sends beacons, every 102.4 ms at the lowest rate. Without them, stations that sleep
     /// know when they would come.
     pub has_beacons: bool,
-    /// Its position. `None`: the origin; `others_db` then says how well radios of other networks hear it.
+    /// Its position. `None`: the origin; `snr_to_others_db` then says how well radios of other networks hear it.
     pub position: Option<Position>,
     /// Transmit power, antenna gains of both ends included, dBm.
     pub power_dbm: f64,
     /// SNR between it and radios of other networks, where no places say it, dB; the lower of two counts.
-    pub others_db: f64,
+    pub snr_to_others_db: f64,
 }
 
 /// Source of the SNR between a station and its access point.
@@ -231,7 +231,7 @@ pub struct StationConfig {
     /// The station sends with so much more power than the access point; less where negative, dB.
     pub up_db: f64,
     /// SNR between it and other stations, where no places say it, dB; the lower of two counts.
-    pub others_db: f64,
+    pub snr_to_others_db: f64,
     /// It sleeps after so long without frames (dynamic power save). `None`: never.
     pub power_save: Option<Duration>,
     /// EDCA parameters of its best effort frames, in place of [`Access::BEST_EFFORT`].

@@ -141,11 +141,11 @@ impl Link {
         &mut self,
         now: Time,
         (most, max_amsdu): (u32, u32),
-        is_sealed: bool,
+        is_encrypted: bool,
         drops: &mut Vec<Dropped>,
     ) -> Option<Mpdu> {
         let first = self.take(now, drops)?;
-        let bytes = mac::mpdu(first.ip_bytes(), is_sealed);
+        let bytes = mac::mpdu(first.ip_bytes(), is_encrypted);
         if mac::in_aggregate(bytes) > most {
             self.next = Some(first);
             return None;
@@ -155,7 +155,7 @@ impl Link {
         let mut packets = vec![first];
         let fits = |msdu: u32, packet: &Packet| {
             let with = msdu + mac::in_amsdu(packet.ip_bytes());
-            with <= max_amsdu && mac::in_aggregate(with + mac::mpdu(0, is_sealed)) <= most
+            with <= max_amsdu && mac::in_aggregate(with + mac::mpdu(0, is_encrypted)) <= most
         };
         while msdu < max_amsdu
             && let Some(packet) = self.take_if(now, drops, |packet| fits(msdu, packet))
@@ -164,7 +164,7 @@ impl Link {
             packets.push(packet);
         }
         let bytes =
-            if packets.len() > 1 { msdu + mac::mpdu(0, is_sealed) - mac::SNAP } else { bytes };
+            if packets.len() > 1 { msdu + mac::mpdu(0, is_encrypted) - mac::SNAP } else { bytes };
         Some(Mpdu { count: packets.len(), packets, bytes, tries: 0 })
     }
 

@@ -159,7 +159,7 @@ impl Medium {
     pub(super) fn add_ap(&mut self, config: ApConfig) -> ApId {
         let radio = self.add_radio(1, self.aps.next_id(), config.width);
         let place = (config.position, config.power_dbm);
-        self.scene.add_ap(place, config.others_db, config.width, &mut self.powers);
+        self.scene.add_ap(place, config.snr_to_others_db, config.width, &mut self.powers);
         let scheduler = config.scheduler.build();
         let front = match config.descriptors {
             Descriptors::Shared(_) => Some(Front::new(self.front_queue(&config.queue, radio))),
@@ -181,7 +181,7 @@ impl Medium {
 
     pub(super) fn add_station(&mut self, ap: ApId, config: StationConfig) -> StationId {
         let radio = self.add_radio(2, ap, self.aps[ap].config.width);
-        let levels = (config.up_db, config.others_db);
+        let levels = (config.up_db, config.snr_to_others_db);
         self.scene.add_station(self.aps[ap].radio, &config.signal, levels, &mut self.powers);
         let (active_at, is_watched) = (self.now, false);
         let station = self.stations.push(Station { radio, ap, config, active_at, is_watched });

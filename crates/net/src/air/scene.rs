@@ -26,7 +26,7 @@ struct Stand {
     /// Transmit power beyond that of its access point, dB.
     up_db: f64,
     /// SNR between it and those of whom nothing else is known, dB.
-    others_db: f64,
+    snr_to_others_db: f64,
     width: Width,
     /// True if nothing of it changes.
     is_steady: bool,
@@ -58,7 +58,7 @@ impl Scene {
     pub(super) fn add_ap(
         &mut self,
         (position, power_dbm): (Option<Position>, f64),
-        others_db: f64,
+        snr_to_others_db: f64,
         width: Width,
         powers: &mut Powers,
     ) {
@@ -67,7 +67,7 @@ impl Scene {
             power_dbm,
             quality: None,
             up_db: 0.0,
-            others_db,
+            snr_to_others_db,
             width,
             is_steady: true,
             is_gone: false,
@@ -81,7 +81,7 @@ impl Scene {
         &mut self,
         ap: RadioId,
         signal: &Signal,
-        (up_db, others_db): (f64, f64),
+        (up_db, snr_to_others_db): (f64, f64),
         powers: &mut Powers,
     ) {
         let number = self.stands.len();
@@ -122,7 +122,7 @@ impl Scene {
             power_dbm: power_dbm + up_db,
             quality: Some((ap, quality)),
             up_db,
-            others_db,
+            snr_to_others_db,
             width,
             is_steady,
             is_gone: false,
@@ -206,7 +206,7 @@ impl Scene {
             let loss = self.common.loss_db(here, there, now);
             return (x.power_dbm - loss, y.power_dbm - loss);
         }
-        let dbm = x.others_db.min(y.others_db)
+        let dbm = x.snr_to_others_db.min(y.snr_to_others_db)
             + noise_dbm(x.width.max(y.width), self.config.noise_figure_db);
         (dbm, dbm)
     }

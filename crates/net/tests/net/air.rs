@@ -23,7 +23,7 @@ pub(crate) fn ap() -> ApConfig {
         max_amsdu: 0,
         retries: 7,
         protection: Protection::Never,
-        is_sealed: false,
+        is_encrypted: false,
         has_categories: false,
         contention: None,
         scheduler: SchedulerKind::RoundRobin,
@@ -35,7 +35,7 @@ pub(crate) fn ap() -> ApConfig {
         has_beacons: false,
         position: None,
         power_dbm: 20.0,
-        others_db: 40.0,
+        snr_to_others_db: 40.0,
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn station(snr_db: f64) -> StationConfig {
         up_db: 0.0,
         power_save: None,
         contention: None,
-        others_db: 40.0,
+        snr_to_others_db: 40.0,
         queue: QueueSpec::DropTail(Limit::Packets(1_000)),
         rate_control: None,
     }

@@ -77,7 +77,7 @@ fn ours(row: &Row<'_>, seed: u64, span: Duration) -> f64 {
         0.0 => 50.0,
         loss => ErrorModel::new().snr_for(&vector, mac::mpdu(IP_BYTES, false), loss),
     };
-    let others_db = match row.scene {
+    let snr_to_others_db = match row.scene {
         "hidden" => -60.0,
         "both" => 50.0,
         _ => 40.0,
@@ -90,7 +90,7 @@ fn ours(row: &Row<'_>, seed: u64, span: Duration) -> f64 {
         (0..row.down).map(|_| Direction::Down).chain((0..row.up).map(|_| Direction::Up));
     let ways: Vec<_> = directions
         .map(|direction| {
-            let config = StationConfig { others_db, ..station(snr_db) };
+            let config = StationConfig { snr_to_others_db, ..station(snr_db) };
             (air.add_station(ap, config), direction)
         })
         .collect();

@@ -99,7 +99,7 @@ fn aps() -> impl Strategy<Value = ApConfig> {
     )
         .prop_map(
             |((format, width, streams), window, max_amsdu, protection, kinds, limits, rest)| {
-                let (retries, is_sealed, has_categories, max_air) = rest;
+                let (retries, is_encrypted, has_categories, max_air) = rest;
                 ApConfig {
                     format,
                     width,
@@ -110,7 +110,7 @@ fn aps() -> impl Strategy<Value = ApConfig> {
                     max_amsdu,
                     retries,
                     protection,
-                    is_sealed,
+                    is_encrypted,
                     has_categories,
                     scheduler: kinds.0,
                     queue: QueueSpec::DropTail(Limit::Packets(limits.0)),
@@ -130,7 +130,7 @@ fn stations() -> impl Strategy<Value = Vec<StationConfig>> {
     // From what never comes to what always does, and from stations that do not hear each other on.
     let one = (-12.0_f64..60.0, -40.0_f64..50.0, 1_usize..100).prop_map(|(snr, others, limit)| {
         StationConfig {
-            others_db: others,
+            snr_to_others_db: others,
             queue: QueueSpec::DropTail(Limit::Packets(limit)),
             ..station(snr)
         }
@@ -261,7 +261,7 @@ proptest! {
         scene.ap.has_categories = false;
         for one in &mut scene.stations {
             let queue = one.queue;
-            *one = StationConfig { others_db: 55.0, queue, ..station(55.0) };
+            *one = StationConfig { snr_to_others_db: 55.0, queue, ..station(55.0) };
         }
         let outcome = run(&scene, false);
         // Attempts overlap only where they collide, and between two lies AIFS at least.

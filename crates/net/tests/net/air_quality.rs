@@ -157,12 +157,12 @@ fn bursts_take_their_share_of_the_air() {
 
 #[test]
 fn networks_on_one_channel_share_it_where_they_hear_each_other() {
-    let total = |others_db: f64| {
+    let total = |snr_to_others_db: f64| {
         let mut air = Air::new(ChannelConfig::default(), Seed(3));
         let ways: Vec<_> = (0..2)
             .map(|_| {
-                let point = air.add_ap(ApConfig { others_db, ..ap() });
-                let one = StationConfig { others_db, ..station(50.0) };
+                let point = air.add_ap(ApConfig { snr_to_others_db, ..ap() });
+                let one = StationConfig { snr_to_others_db, ..station(50.0) };
                 (air.add_station(point, one), Direction::Down)
             })
             .collect();

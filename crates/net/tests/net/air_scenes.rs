@@ -39,8 +39,8 @@ fn up(stations: &[StationId]) -> Vec<(StationId, Direction)> {
 #[test]
 fn stations_that_do_not_hear_each_other_collide_and_rts_helps() {
     let span = Duration::from_secs(5);
-    let total = |others_db: f64, protection: Protection| {
-        let one = StationConfig { others_db, ..station(30.0) };
+    let total = |snr_to_others_db: f64, protection: Protection| {
+        let one = StationConfig { snr_to_others_db, ..station(30.0) };
         let config = ApConfig { protection, ..plain() };
         let (mut air, stations) = build(config, &[one.clone(), one], 1);
         let came = saturate(&mut air, &up(&stations), 1_500, span);
@@ -59,7 +59,7 @@ fn stations_that_do_not_hear_each_other_collide_and_rts_helps() {
 fn the_stronger_of_two_hidden_stations_captures_the_receiver() {
     let span = Duration::from_secs(5);
     let shares = |near_db: f64, far_db: f64| {
-        let one = |snr| StationConfig { others_db: -40.0, ..station(snr) };
+        let one = |snr| StationConfig { snr_to_others_db: -40.0, ..station(snr) };
         let (mut air, stations) = build(plain(), &[one(near_db), one(far_db)], 2);
         let came = saturate(&mut air, &up(&stations), 1_500, span);
         came[0] as f64 / (came[0] + came[1]) as f64

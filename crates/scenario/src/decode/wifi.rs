@@ -99,8 +99,8 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         "never",
         "Exchanges whose PSDU has at least so many bytes begin with RTS and CTS.",
     );
-    let is_sealed =
-        r.flag_or_none("sealed", "true", "Frames are sealed (CCMP), which adds 16 bytes.");
+    let is_encrypted =
+        r.flag_or_none("sealed", "true", "Frames are encrypted (CCMP), which adds 16 bytes.");
     let has_categories = r.flag_or_none(
         "categories",
         "false",
@@ -187,7 +187,7 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
     );
     let position = place(r, "Where the access point stands, to the east.", "And to the north.");
     let power_dbm = r.number("power_dbm", range(-20.0, 36.0, "20"), 20.0, POWER);
-    let others_db = r.number(
+    let snr_to_others_db = r.number(
         "others_db",
         range(-60.0, 90.0, "30"),
         40.0,
@@ -209,7 +209,7 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         max_amsdu: max_amsdu as u32,
         retries: retries as u8,
         protection: rts.map_or(Protection::Never, |bytes| Protection::From(bytes as u32)),
-        is_sealed: is_sealed.unwrap_or(true),
+        is_encrypted: is_encrypted.unwrap_or(true),
         has_categories: has_categories.unwrap_or(false),
         contention,
         scheduler,
@@ -226,7 +226,7 @@ pub(super) fn wifi(r: &mut Reader<'_>) -> Wifi {
         has_beacons: has_beacons.unwrap_or(false),
         position,
         power_dbm,
-        others_db,
+        snr_to_others_db,
         station,
     }
 }
@@ -259,7 +259,7 @@ pub(super) fn station(r: &mut Reader<'_>) -> StationKeys {
         0.0,
         "How much more power it sends with than its access point; less where negative.",
     );
-    let others_db = r.number(
+    let snr_to_others_db = r.number(
         "others_db",
         db(-60.0),
         40.0,
@@ -285,7 +285,7 @@ pub(super) fn station(r: &mut Reader<'_>) -> StationKeys {
     let queue =
         r.section("queue", "The queue at the station.", |r| queue(r, QueueLimit::Packets(PACKETS)));
     let mcs = mcs.map(|mcs| (mcs as u8, streams.map(|streams| streams as u8)));
-    let station = Station { signal, up_db, others_db, power_save, contention, mcs: None };
+    let station = Station { signal, up_db, snr_to_others_db, power_save, contention, mcs: None };
     StationKeys { station, mcs, queue }
 }
 

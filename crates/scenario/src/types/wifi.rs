@@ -36,7 +36,7 @@ pub struct Wifi {
     /// RTS and CTS.
     pub protection: Protection,
     /// True if frames are encrypted.
-    pub is_sealed: bool,
+    pub is_encrypted: bool,
     /// True if the DSCP chooses the access category.
     pub has_categories: bool,
     /// EDCA parameters of the access point's best effort frames, in place of the standard's.
@@ -65,7 +65,7 @@ pub struct Wifi {
     /// Transmit power of the access point, dBm.
     pub power_dbm: f64,
     /// SNR between it and radios of other networks, dB.
-    pub others_db: f64,
+    pub snr_to_others_db: f64,
     /// A host on the access itself.
     pub station: Station,
 }
@@ -78,7 +78,7 @@ pub struct Station {
     /// Transmit power beyond that of its access point, dB; negative if it is lower.
     pub up_db: f64,
     /// SNR between it and other stations, dB.
-    pub others_db: f64,
+    pub snr_to_others_db: f64,
     /// It sleeps after so long without frames.
     pub power_save: Option<Duration>,
     /// EDCA parameters of its best effort frames, in place of the standard's.

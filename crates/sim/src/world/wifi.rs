@@ -25,7 +25,7 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
         max_amsdu: wifi.max_amsdu,
         retries: wifi.retries,
         protection: wifi.protection,
-        is_sealed: wifi.is_sealed,
+        is_encrypted: wifi.is_encrypted,
         has_categories: wifi.has_categories,
         contention: wifi.contention,
         scheduler: wifi.scheduler,
@@ -37,7 +37,7 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
         has_beacons: wifi.has_beacons,
         position: wifi.position,
         power_dbm: wifi.power_dbm,
-        others_db: wifi.others_db,
+        snr_to_others_db: wifi.snr_to_others_db,
     };
     let station = station(&wifi.station, &wifi.link.up.queue, rtt);
     WifiAccess {
@@ -51,11 +51,11 @@ pub(super) fn access(wifi: &Wifi, down: &Queue, rtt: Duration) -> WifiAccess {
 
 /// A station with this queue.
 pub(super) fn station(station: &Station, up: &Queue, rtt: Duration) -> StationConfig {
-    let Station { signal, up_db, others_db, power_save, contention, mcs } = station.clone();
+    let Station { signal, up_db, snr_to_others_db, power_save, contention, mcs } = station.clone();
     StationConfig {
         signal,
         up_db,
-        others_db,
+        snr_to_others_db,
         power_save,
         contention,
         queue: up.spec(Rate::from_bps(100_000_000), rtt),
