@@ -32,7 +32,7 @@ pub(crate) enum Scheduler {
 
 /// A part of FBDT that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) enum Without {
+pub(crate) enum FbdtAblation {
     Backward,
     Redundancy,
     Directions,
@@ -40,7 +40,7 @@ pub(crate) enum Without {
 }
 
 words! {
-    Without: "backward" => Self::Backward,
+    FbdtAblation: "backward" => Self::Backward,
         "redundancy" => Self::Redundancy,
         "directions" => Self::Directions,
         "parts" => Self::Parts;
@@ -56,14 +56,14 @@ words! {
 
 impl Scheduler {
     /// The scheme, with a part of FBDT left out.
-    pub(crate) fn scheme(self, without: Option<Without>) -> Scheme {
+    pub(crate) fn scheme(self, without: Option<FbdtAblation>) -> Scheme {
         match (self, StreamConfig::default().scheme) {
             (Self::Fbdt, Scheme::Fbdt(all)) => Scheme::Fbdt(match without {
                 None => all,
-                Some(Without::Backward) => FbdtOptions { is_two_way: false, ..all },
-                Some(Without::Redundancy) => FbdtOptions { sends_again: false, ..all },
-                Some(Without::Directions) => FbdtOptions { adapts_directions: false, ..all },
-                Some(Without::Parts) => FbdtOptions { shares_memory: false, ..all },
+                Some(FbdtAblation::Backward) => FbdtOptions { is_two_way: false, ..all },
+                Some(FbdtAblation::Redundancy) => FbdtOptions { sends_again: false, ..all },
+                Some(FbdtAblation::Directions) => FbdtOptions { adapts_directions: false, ..all },
+                Some(FbdtAblation::Parts) => FbdtOptions { shares_memory: false, ..all },
             }),
             (Self::Fbdt, shipped) => shipped,
             (Self::Mptcp(kind), _) => Scheme::Other(Arc::new(MptcpEngines(MptcpOptions::of(kind)))),

@@ -25,7 +25,7 @@ const STEPS: usize = 4;
 
 /// Values of a run that claims need, by metric.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Of(Vec<(String, Option<f64>)>);
+pub(super) struct RunMetrics(Vec<(String, Option<f64>)>);
 
 /// The metrics of a group of transfers: its name in front.
 const OF_GROUP: [(&str, Unit, Sense); 5] = [
@@ -78,7 +78,7 @@ fn way_metric(transfer: &Transfer, way: &str) -> String {
 }
 
 pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
-    let of = run.kept.of::<Of>()?;
+    let of = run.kept.of::<RunMetrics>()?;
     of.0.iter().find(|(name, _)| name == metric)?.1
 }
 
@@ -129,7 +129,7 @@ pub(super) fn keep(
         };
         figures.push((metric.to_owned(), figure));
     }
-    Some(CachedMetrics::new(NAME, Of(figures)))
+    Some(CachedMetrics::new(NAME, RunMetrics(figures)))
 }
 
 /// 99th percentile of the time that packets wait on the access of a transfer, in the direction that it goes;

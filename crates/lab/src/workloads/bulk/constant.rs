@@ -8,12 +8,17 @@ use airlane_runtime::{Datagram, RuntimeExt};
 use airlane_traffic::bulk;
 use tokio::sync::oneshot;
 
-use super::datagram::{Ends, Started};
-use super::roles::Received;
+use super::datagram::{Ends, TransferHandles};
+use super::roles::ConnectionResult;
 use airlane_sim::world::{FlowSample, Pair, RunContext};
 
 /// Starts both ends. `rate` is that of IP bytes.
-pub(super) fn start(ends: Ends, pair: &Pair, context: &RunContext<'_>, rate: Rate) -> Started {
+pub(super) fn start(
+    ends: Ends,
+    pair: &Pair,
+    context: &RunContext<'_>,
+    rate: Rate,
+) -> TransferHandles {
     let Ends { from, to, sender_at, receiver_at, begin, until } = ends;
     let payload = vec![0; context.scenario().transport.payload_bytes as usize];
     let packet_bytes = payload.len() as u64 + u64::from(IP_UDP_HEADER_BYTES);
@@ -72,7 +77,7 @@ pub(super) fn start(ends: Ends, pair: &Pair, context: &RunContext<'_>, rate: Rat
             failure = receive => Some(failure),
         };
         // The receiver is gone if the world was stopped.
-        drop(done.send(Received { bytes: got.bytes(), end: clock.now(), failure }));
+        drop(done.send(ConnectionResult { bytes: got.bytes(), end: clock.now(), failure }));
     });
     (ended, tap)
 }

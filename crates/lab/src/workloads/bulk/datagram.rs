@@ -10,8 +10,8 @@ use airlane_traffic::bulk;
 use airlane_traffic::datagrams::{self, Backlog, Config, Handle, Source};
 use tokio::sync::oneshot;
 
-use super::oracle::{Oracle, Unheld};
-use super::roles::Received;
+use super::oracle::{Oracle, UnlimitedController};
+use super::roles::ConnectionResult;
 use super::{OneWay, Transfer, TransferEnd, Transport, constant, sprout};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, OracleLink, Pair, RunContext, Tap};
@@ -20,7 +20,7 @@ use airlane_sim::world::{FlowSample, OracleLink, Pair, RunContext, Tap};
 const PORT: u16 = 5006;
 
 /// A transfer's end, and the samples of its sender.
-pub(super) type Started = (oneshot::Receiver<Received>, Arc<Tap>);
+pub(super) type TransferHandles = (oneshot::Receiver<ConnectionResult>, Arc<Tap>);
 
 /// Both ends of a transfer before they start.
 pub(super) struct Ends {
@@ -40,7 +40,7 @@ pub(super) fn start(
     (transfer, way): (&Transfer, OneWay),
     pair: &Pair,
     context: &mut RunContext<'_>,
-) -> Result<Started, LabError> {
+) -> Result<TransferHandles, LabError> {
     let fault = |e: std::io::Error| LabError::fault(format!("{}: {e}", transfer.name));
     let bind = |host: &RuntimeHandle, at| host.bind_udp(at).map_err(fault);
     let port = PORT + u16::from(way.is_up);
@@ -66,8 +66,12 @@ pub(super) fn start(
             Ok(constant::start(ends, pair, context, rate))
         }
         Transport::Sprout => Ok(sprout::start(ends, pair, context)),
-        Transport::Oracle => Ok(run(ends, pair, context, Box::new(Unheld), oracle(0)?)),
-        Transport::OracleStale => Ok(run(ends, pair, context, Box::new(Unheld), oracle(1)?)),
+        Transport::Oracle => {
+            Ok(run(ends, pair, context, Box::new(UnlimitedController), oracle(0)?))
+        }
+        Transport::OracleStale => {
+            Ok(run(ends, pair, context, Box::new(UnlimitedController), oracle(1)?))
+        }
         Transport::Quic | Transport::Datagrams => {
             let control = transfer.control.as_ref().unwrap_or(&context.scheme().control);
             let seed: Seed = context.seed.split("datagrams").split(&transfer.name);
@@ -84,7 +88,7 @@ fn run(
     context: &RunContext<'_>,
     controller: Box<dyn Controller>,
     source: impl Source + 'static,
-) -> Started {
+) -> TransferHandles {
     let Ends { from, to, sender_at, receiver_at, begin, until } = ends;
     let transport = context.scenario().transport;
     let payload_bytes = u16::try_from(transport.payload_bytes).unwrap_or(u16::MAX);
@@ -125,7 +129,7 @@ fn run(
             result = datagrams::receive(to, sender_at, &got) => result.err().map(|e| e.to_string()),
         };
         // The receiver is gone if the world was stopped.
-        drop(done.send(Received { bytes: got.bytes(), end: clock.now(), failure }));
+        drop(done.send(ConnectionResult { bytes: got.bytes(), end: clock.now(), failure }));
     });
     (ended, tap)
 }

@@ -157,7 +157,7 @@ pub struct Transfer {
     pub limit: Option<(Duration, Rate)>,
     /// The other way, where it goes both ways at once: from the same hosts, up.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub other_way: Option<OtherWay>,
+    pub other_way: Option<ReverseTransfer>,
     /// The numbers of the accesses that its receiver is on: distinct, at least one. Over each of
     /// them it has a connection of its own.
     pub at: Vec<usize>,
@@ -169,7 +169,7 @@ pub struct Transfer {
 
 /// The way up of a transfer that goes both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct OtherWay {
+pub struct ReverseTransfer {
     /// Time from which its application is limited, and the maximum rate that it sends from then on.
     pub limit: Option<(Duration, Rate)>,
 }
@@ -296,7 +296,7 @@ impl TrafficClaims for Transfers {
     }
 
     fn read_cached(&self, json: serde_json::Value) -> Option<CachedMetrics> {
-        CachedMetrics::read::<claims::Of>(NAME, json)
+        CachedMetrics::read::<claims::RunMetrics>(NAME, json)
     }
 
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {

@@ -58,11 +58,11 @@ impl Source for Oracle {
     }
 }
 
-/// Holds nothing back: the oracle has said when packets leave.
+/// Controller that holds nothing back: the oracle has said when packets leave.
 #[derive(Clone, Debug)]
-pub(super) struct Unheld;
+pub(super) struct UnlimitedController;
 
-impl Controller for Unheld {
+impl Controller for UnlimitedController {
     fn on_sent(&mut self, _: &Sent) {}
 
     fn on_ack(&mut self, _: &Ack) {}

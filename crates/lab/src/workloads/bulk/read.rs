@@ -1,6 +1,6 @@
 //! The tables of transfers.
 
-use super::{OfScheme, OtherWay, Transfer, TransferEnd, Transfers, Transport};
+use super::{OfScheme, ReverseTransfer, Transfer, TransferEnd, Transfers, Transport};
 use airlane_scenario::{
     CORE_RTT, DURATION, Frame, NONE, RATE, RTT, Reader, at, control, plain, start, words,
 };
@@ -81,8 +81,9 @@ fn transfer(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Transfer {
             (None, None) => TransferEnd::Run,
         },
         limit: limit.map(|limit| (from.unwrap_or(start), limit)),
-        other_way: both_ways
-            .then(|| OtherWay { limit: up_limit.map(|limit| (from.unwrap_or(start), limit)) }),
+        other_way: both_ways.then(|| ReverseTransfer {
+            limit: up_limit.map(|limit| (from.unwrap_or(start), limit)),
+        }),
         at,
         rtt: r.time_or_none("rtt_s", RTT, CORE_RTT, "Round trip of propagation in the core."),
         count: r.count("count", (1, 10_000), 1, "How many of the same kind.") as usize,

@@ -21,30 +21,30 @@ use airlane_sim::world::{OnAir, Pair, RunContext, Tap};
 pub(super) const DOWN: &str = "down";
 pub(super) const UP: &str = "up";
 
-/// A connection that ended.
-pub(super) struct Received {
+/// Result of a connection that ended.
+pub(super) struct ConnectionResult {
     pub(super) bytes: u64,
     pub(super) end: Time,
     pub(super) failure: Option<String>,
 }
 
 /// A connection of a transfer, running.
-struct Fetching {
+struct RunningConnection {
     name: String,
-    ended: oneshot::Receiver<Received>,
+    ended: oneshot::Receiver<ConnectionResult>,
     tap: Arc<Tap>,
 }
 
 /// A transfer, running: a connection over each access that its receiver is on.
-struct Started {
+struct RunningTransfer {
     name: String,
     start: Time,
-    connections: Vec<Fetching>,
+    connections: Vec<RunningConnection>,
     air: Option<OnAir>,
 }
 
 /// Transfers that run.
-struct Roles(Vec<Started>);
+struct Roles(Vec<RunningTransfer>);
 
 pub(super) fn start(
     traffic: &Transfers,
@@ -67,7 +67,7 @@ pub(super) fn start(
             connections.extend(one_way((transfer, *way), &name, &attached, transport, context)?);
         }
         let start = Time::ZERO + transfer.start;
-        roles.push(Started { name, start, connections, air });
+        roles.push(RunningTransfer { name, start, connections, air });
     }
     Ok(Box::new(Roles(roles)))
 }
@@ -79,7 +79,7 @@ fn one_way(
     attached: &Pair,
     transport: Transport,
     context: &mut RunContext<'_>,
-) -> Result<Vec<Fetching>, LabError> {
+) -> Result<Vec<RunningConnection>, LabError> {
     let control = transfer.control.as_ref().unwrap_or(&context.scheme().control);
     let pair = match way.is_up {
         true => attached.turned(control.takes_reports()),
@@ -87,7 +87,7 @@ fn one_way(
     };
     if transport != Transport::Quic {
         let (ended, tap) = datagram::start(transport, (transfer, way), &pair, context)?;
-        return Ok(vec![Fetching { name: name.to_owned(), ended, tap }]);
+        return Ok(vec![RunningConnection { name: name.to_owned(), ended, tap }]);
     }
     let taps: Vec<_> = pair.from.iter().map(|ip| (*ip, context.tap(&pair))).collect();
     let listen = context.server(&pair, bulk::sender(context.transport(control)))?;
@@ -108,7 +108,7 @@ fn one_way(
             _ => format!("{name}.{}", context.scenario().network.accesses[*access].name),
         };
         let ended = fetch(transfer, context, &pair, ip)?;
-        connections.push(Fetching { name, ended, tap });
+        connections.push(RunningConnection { name, ended, tap });
     }
     Ok(connections)
 }
@@ -119,7 +119,7 @@ fn fetch(
     context: &mut RunContext<'_>,
     pair: &Pair,
     ip: IpAddr,
-) -> Result<oneshot::Receiver<Received>, LabError> {
+) -> Result<oneshot::Receiver<ConnectionResult>, LabError> {
     let caller = context.client_at(pair, ip, bulk::receiver(context.client_transport()))?;
     let (done, ended) = oneshot::channel();
     let (begin, clock, end) = (Time::ZERO + transfer.start, pair.client.clone(), context.end);
@@ -135,7 +135,7 @@ fn fetch(
         let result = bulk::fetch(&caller, to, bytes, Some(until), received.clone()).await;
         let failure = result.err().map(|e| e.to_string());
         // The receiver is gone if the world was stopped.
-        drop(done.send(Received { bytes: received.bytes(), end: clock.now(), failure }));
+        drop(done.send(ConnectionResult { bytes: received.bytes(), end: clock.now(), failure }));
     });
     Ok(ended)
 }
@@ -144,11 +144,13 @@ impl Running for Roles {
     fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
         Box::pin(async {
             let mut outputs = Vec::new();
-            for Started { name, start, connections, air } in self.0 {
+            for RunningTransfer { name, start, connections, air } in self.0 {
                 let mut parts = Vec::new();
-                for Fetching { name, ended, tap } in connections {
+                for RunningConnection { name, ended, tap } in connections {
                     // Its task cannot be gone: a panic would have ended the world.
-                    let Ok(Received { bytes, end, failure }) = ended.await else { continue };
+                    let Ok(ConnectionResult { bytes, end, failure }) = ended.await else {
+                        continue;
+                    };
                     let samples = tap.take();
                     parts.push(TransferOutput {
                         name,

@@ -11,12 +11,12 @@ use airlane_salsify::{Ask, Config, Delivered, Estimator, Frame, FrameSource, Spr
 use airlane_traffic::bulk;
 use tokio::sync::oneshot;
 
-use super::datagram::{Ends, Started};
-use super::roles::Received;
+use super::datagram::{Ends, TransferHandles};
+use super::roles::ConnectionResult;
 use airlane_sim::world::{FlowSample, Pair, RunContext};
 
 /// Starts both ends.
-pub(super) fn start(ends: Ends, pair: &Pair, context: &RunContext<'_>) -> Started {
+pub(super) fn start(ends: Ends, pair: &Pair, context: &RunContext<'_>) -> TransferHandles {
     let Ends { from, to, sender_at, receiver_at, begin, until } = ends;
     let sprout = SproutConfig::default();
     let config = || Config {
@@ -60,7 +60,7 @@ pub(super) fn start(ends: Ends, pair: &Pair, context: &RunContext<'_>) -> Starte
             }
         };
         // The receiver is gone if the world was stopped.
-        drop(done.send(Received { bytes: got.bytes(), end: clock.now(), failure }));
+        drop(done.send(ConnectionResult { bytes: got.bytes(), end: clock.now(), failure }));
     });
     (ended, tap)
 }

@@ -62,7 +62,7 @@ const GAINED: &str = "other_gained_bps";
 
 /// Figures that claims need of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct RunFigures {
     figures: Vec<(String, Option<f64>)>,
     /// By half-duplex channel; `None`: the server knew nothing of it.
     channels: Vec<Option<Channel>>,
@@ -120,7 +120,7 @@ pub(super) fn run_metrics(traffic: &Participants) -> Vec<Metric> {
 }
 
 pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
-    let kept = run.kept.of::<Kept>()?;
+    let kept = run.kept.of::<RunFigures>()?;
     kept.figures.iter().find(|(name, _)| name == metric)?.1
 }
 
@@ -139,7 +139,7 @@ pub(super) fn of_draws(traffic: &Participants, compared: &Compared<'_>) -> ByMet
     }
     let of = |pick: fn((f64, f64)) -> f64| {
         compared.each(|runs| {
-            let [ours, theirs] = [runs[0], runs[1]].map(|run| run.kept.of::<Kept>());
+            let [ours, theirs] = [runs[0], runs[1]].map(|run| run.kept.of::<RunFigures>());
             ours.zip(theirs).map_or(f64::NAN, |(ours, theirs)| {
                 conservation(&ours.channels, &theirs.channels).map_or(f64::NAN, pick)
             })
@@ -199,7 +199,7 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<CachedMetr
         figures.push((metric.to_owned(), figure));
     }
     let channels = channels.iter().map(|(participant, ways)| channel(participant, ways));
-    Some(CachedMetrics::new(NAME, Kept { figures, channels: channels.collect() }))
+    Some(CachedMetrics::new(NAME, RunFigures { figures, channels: channels.collect() }))
 }
 
 /// Both directions of a half-duplex access: down, up.

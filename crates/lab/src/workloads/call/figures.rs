@@ -20,7 +20,7 @@ const MIN_FREEZE_S: f64 = 0.15;
 const MAX_LATENESS: Duration = Duration::from_secs(1);
 
 /// Stretches of each video that somebody was shown.
-type Shown = BTreeMap<(ParticipantId, Track), Vec<Stretch>>;
+type ShownStretches = BTreeMap<(ParticipantId, Track), Vec<Stretch>>;
 
 /// Time in which a video was sent without a mute.
 struct Stretch {
@@ -95,7 +95,7 @@ impl ParticipantOutput {
 
     /// Times at which frames of each video that counts were shown, seconds, in stretches: a video that was muted in
     /// between has several. Each has its end: that of the run, or the time of the mute.
-    fn shown_at(&self) -> Shown {
+    fn shown_at(&self) -> ShownStretches {
         let mut all: BTreeMap<_, Vec<Stretch>> = BTreeMap::new();
         for record in &self.shown {
             let Some(at) = record.shown.filter(|at| *at >= self.counted_from) else { continue };
@@ -123,7 +123,7 @@ impl ParticipantOutput {
     }
 
     /// Figures of this one's videos at the others: what became of its uplink.
-    fn seen(&self, viewers: &[(&Self, Shown)]) -> Figures {
+    fn seen(&self, viewers: &[(&Self, ShownStretches)]) -> Figures {
         let own = |id: ParticipantId| Some(id) == self.id;
         let (mut delays, mut frames, mut freezes_seen, mut videos) = (Vec::new(), 0, 0, 0);
         let mut span_s = 0.0;

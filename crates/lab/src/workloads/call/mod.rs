@@ -277,7 +277,7 @@ impl TrafficClaims for Participants {
     }
 
     fn read_cached(&self, json: serde_json::Value) -> Option<CachedMetrics> {
-        CachedMetrics::read::<claims::Kept>(NAME, json)
+        CachedMetrics::read::<claims::RunFigures>(NAME, json)
     }
 
     fn claim_figure(&self, metric: &str, run: &ClaimRun) -> Option<f64> {

@@ -54,7 +54,7 @@ impl ParticipantRecord {
 }
 
 /// A participant that takes part.
-struct Started {
+struct RunningParticipant {
     name: String,
     group: String,
     counted_from: Time,
@@ -67,7 +67,7 @@ type Channels = Arc<Mutex<BTreeMap<ParticipantId, Vec<ChannelRecord>>>>;
 
 /// A conference that runs.
 struct Roles {
-    participants: Vec<Started>,
+    participants: Vec<RunningParticipant>,
     channels: Channels,
     end: Time,
 }
@@ -186,7 +186,7 @@ fn start_one(
     of_scheme: &OfScheme,
     pair: &Pair,
     context: &mut RunContext<'_>,
-) -> Result<Started, LabError> {
+) -> Result<RunningParticipant, LabError> {
     let rtt = context.scenario().network.rtt_at(entry.at);
     let config = of_scheme.acks.of(context.transport(&context.scheme().control), rtt);
     let config = of_scheme.transport.of(config);
@@ -234,7 +234,13 @@ fn start_one(
         // The receiver is gone if the world was stopped.
         drop(done.send(failure));
     });
-    Ok(Started { name, group: entry.name.clone(), counted_from: begin + entry.skip, noted, ended })
+    Ok(RunningParticipant {
+        name,
+        group: entry.name.clone(),
+        counted_from: begin + entry.skip,
+        noted,
+        ended,
+    })
 }
 
 /// Capacity of a participant's channel from the view of the air that agents of Cupid have beside it: the rates that

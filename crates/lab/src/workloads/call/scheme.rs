@@ -100,7 +100,7 @@ impl UplinkQueue {
 words! {
     UplinkQueue: "age" => Self::Age, "octopus" => Self::Octopus;
     VideoTransport: "quic" => Self::Quic, "webrtc" => Self::WebRtc;
-    Thinned: "transcode" => Self::Transcode, "layers" => Self::Layers;
+    ThinningKind: "transcode" => Self::Transcode, "layers" => Self::Layers;
     Acks: "scenario" => Self::Scenario, "tack" => Self::Tack;
     Coordination: "off" => Self::Off, "plum" => Self::Plum,
         "fixed-rules" => Self::FixedRules, "fixed-share" => Self::FixedShare;
@@ -112,7 +112,7 @@ words! {
 
 /// Way in which the server makes videos fit a downlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) enum Thinned {
+pub(super) enum ThinningKind {
     Transcode,
     Layers,
 }
@@ -137,7 +137,7 @@ pub(super) struct OfScheme {
     min_frame_bytes: u32,
     last_n: Option<u64>,
     pub(super) acks: Acks,
-    thinning: Thinned,
+    thinning: ThinningKind,
     allocator: LayerRule,
     speakers_first: bool,
     #[serde(skip_serializing_if = "VideoTransport::is_quic")]
@@ -168,7 +168,7 @@ impl Default for OfScheme {
             min_frame_bytes: ServerConfig::default().min_frame_bytes,
             last_n: None,
             acks: Acks::Scenario,
-            thinning: Thinned::Transcode,
+            thinning: ThinningKind::Transcode,
             allocator: LayerRule::MaxMin,
             speakers_first: false,
             transport: VideoTransport::Quic,
@@ -197,7 +197,7 @@ impl SchemePart for OfScheme {
         if let Some(number) = self.last_n {
             notes.push(format!("Only the last {number} speakers of a call are seen."));
         }
-        if self.thinning == Thinned::Layers {
+        if self.thinning == ThinningKind::Layers {
             notes.push(format!(
                 "In calls the server forwards layers of each video, {}.",
                 self.allocator.manner()
@@ -300,7 +300,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
             "expected none: then every packet of audio is acknowledged at once",
         );
     }
-    if allocator.is_some() && thinning != Some(Thinned::Layers) {
+    if allocator.is_some() && thinning != Some(ThinningKind::Layers) {
         let found = "found no call_thinning = \"layers\"";
         r.fail("call_allocator", found, "expected it: only layers are allocated");
     }
@@ -342,7 +342,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
 impl OfScheme {
     /// True if videos have layers.
     pub(super) fn has_layers(&self) -> bool {
-        self.thinning == Thinned::Layers
+        self.thinning == ThinningKind::Layers
     }
 
     /// Settings of the conference server.
@@ -391,8 +391,8 @@ impl OfScheme {
             capacity,
             min_frame_bytes: self.min_frame_bytes,
             thinning: match self.thinning {
-                Thinned::Transcode => Thinning::Transcode,
-                Thinned::Layers => Thinning::Layers(self.allocator.kind()),
+                ThinningKind::Transcode => Thinning::Transcode,
+                ThinningKind::Layers => Thinning::Layers(self.allocator.kind()),
             },
             speakers_first: self.speakers_first,
             last_n: self.last_n.map(|number| LastNConfig::new(number as usize)),

@@ -4,7 +4,7 @@ use airlane_base::Time;
 use airlane_live::LayerSet;
 use airlane_quality::stats;
 
-use super::records::{Fate, FrameRecord};
+use super::records::{FrameRecord, LayerOutcome};
 use super::{NAME, Output, StreamOutput};
 use airlane_sim::workload::{ActorResult, Figures, PartResult, Unit};
 
@@ -13,7 +13,7 @@ const DECAY_S: f64 = 1.0;
 
 /// Quality of one frame as a viewer sees it: its own picture, or the last one, decayed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct FrameQuality {
     /// SSIM in dB, decayed if the frame was not decoded.
     pub(super) ssim_db: f64,
     /// The same for SSIM itself, 0 to 1.
@@ -27,16 +27,16 @@ impl StreamOutput {
     }
 
     /// Quality of each frame as a viewer sees it, in order.
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(super) fn seen(&self) -> Vec<FrameQuality> {
         let mut last: Option<(Time, f64)> = None;
         let seen = self.frames.iter().map(|frame| {
             if let Some(shown) = frame.shown {
                 last = Some((frame.handed, shown.ssim_db));
-                return Seen { ssim_db: shown.ssim_db, ssim: raw(shown.ssim_db) };
+                return FrameQuality { ssim_db: shown.ssim_db, ssim: raw(shown.ssim_db) };
             }
-            let Some((at, ssim_db)) = last else { return Seen { ssim_db: 0.0, ssim: 0.0 } };
+            let Some((at, ssim_db)) = last else { return FrameQuality { ssim_db: 0.0, ssim: 0.0 } };
             let decay = (-(frame.handed - at).as_secs_f64() / DECAY_S).exp();
-            Seen { ssim_db: ssim_db * decay, ssim: raw(ssim_db) * decay }
+            FrameQuality { ssim_db: ssim_db * decay, ssim: raw(ssim_db) * decay }
         });
         seen.collect()
     }
@@ -86,7 +86,7 @@ pub(super) fn result(output: &Output) -> PartResult {
         let from = stream.frames.iter().position(|f| f.handed >= stream.counted_from);
         let seen = stream.seen().split_off(from.unwrap_or(stream.frames.len()));
         let was_sent: Vec<bool> = stream.counted().map(|f| !f.layers.is_empty()).collect();
-        let mean = |all: bool, of: fn(&Seen) -> f64| {
+        let mean = |all: bool, of: fn(&FrameQuality) -> f64| {
             let counts = seen.iter().zip(&was_sent).filter(|(_, sent)| all || **sent);
             stats::mean(&counts.map(|(seen, _)| of(seen)).collect::<Vec<_>>())
         };
@@ -119,10 +119,10 @@ pub(super) fn result(output: &Output) -> PartResult {
         figures.add("shown_bps", Unit::BITS_PER_SECOND, rate(shown_bytes));
         figures.add("sent_bps", Unit::BITS_PER_SECOND, rate(sent_bytes));
         let came = frames.iter().flat_map(|frame| &frame.layers);
-        let came = came.filter(|layer| matches!(layer.fate, Fate::Came(_)));
+        let came = came.filter(|layer| matches!(layer.fate, LayerOutcome::Came(_)));
         let came_bps = rate(came.map(|l| f64::from(l.bytes)).sum());
         figures.add("came_bps", Unit::BITS_PER_SECOND, came_bps);
-        let of_fate = |is: fn(&Fate) -> bool| -> Option<f64> {
+        let of_fate = |is: fn(&LayerOutcome) -> bool| -> Option<f64> {
             let layers = || frames.iter().flat_map(|frame| &frame.layers);
             let meant = layers().filter(|layer| is(&layer.fate)).map(|l| f64::from(l.bytes));
             share(meant.sum(), sent_bytes)
@@ -130,12 +130,12 @@ pub(super) fn result(output: &Output) -> PartResult {
         figures.add(
             "dropped_here_share",
             Unit::ONE,
-            of_fate(|f| matches!(f, Fate::DroppedHere(_))),
+            of_fate(|f| matches!(f, LayerOutcome::DroppedHere(_))),
         );
         figures.add(
             "dropped_there_share",
             Unit::ONE,
-            of_fate(|f| matches!(f, Fate::DroppedThere(_))),
+            of_fate(|f| matches!(f, LayerOutcome::DroppedThere(_))),
         );
         ActorResult {
             workload: NAME.to_owned(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use airlane_base::Time;
 use airlane_report::model::{Draw, Fill, Frame, Grid, Kind, Panel, Series};
 
-use super::records::{Fate, FrameRecord, LayerRecord};
+use super::records::{FrameRecord, LayerOutcome, LayerRecord};
 use super::{Output, StreamOutput};
 use airlane_sim::workload::OverTime;
 
@@ -52,10 +52,10 @@ pub(super) fn of(output: &Output) -> OverTime {
             frame.shown.is_some_and(|shown| shown.layers.has(layer))
         }));
         let here = |_: &FrameRecord, _: usize, layer: &LayerRecord| {
-            matches!(layer.fate, Fate::DroppedHere(_))
+            matches!(layer.fate, LayerOutcome::DroppedHere(_))
         };
         let there = |_: &FrameRecord, _: usize, layer: &LayerRecord| {
-            matches!(layer.fate, Fate::DroppedThere(_))
+            matches!(layer.fate, LayerOutcome::DroppedThere(_))
         };
         dropped.series.push(per_half_second(stream, format!("{name}, by the sender"), here));
         dropped.series.push(per_half_second(stream, format!("{name}, on the way"), there));
@@ -104,8 +104,8 @@ fn waits(stream: &StreamOutput) -> Vec<Series> {
             let of_line = &mut changes[if lines == 1 { 0 } else { layer }];
             of_line.push((frame.handed, i64::from(record.bytes)));
             let until = match record.fate {
-                Fate::Came(at) | Fate::DroppedHere(at) => Some(at),
-                Fate::DroppedThere(overtaken) => overtaken,
+                LayerOutcome::Came(at) | LayerOutcome::DroppedHere(at) => Some(at),
+                LayerOutcome::DroppedThere(overtaken) => overtaken,
             };
             of_line.extend(until.map(|at| (at, -i64::from(record.bytes))));
         }
@@ -177,12 +177,12 @@ fn state(frame: &FrameRecord, number: usize, layer: &LayerRecord, now: Time) -> 
     }
     let shown = frame.shown.is_some_and(|shown| shown.layers.has(number));
     match layer.fate {
-        Fate::Came(at) if at <= now => {
+        LayerOutcome::Came(at) if at <= now => {
             // What waits for another layer may still be shown.
             if shown { State::Shown } else { State::InVain }
         }
-        Fate::DroppedHere(at) if at <= now => State::DroppedHere,
-        Fate::DroppedThere(Some(at)) if at <= now => State::DroppedThere,
+        LayerOutcome::DroppedHere(at) if at <= now => State::DroppedHere,
+        LayerOutcome::DroppedThere(Some(at)) if at <= now => State::DroppedThere,
         _ => State::OnItsWay,
     }
 }
@@ -234,7 +234,7 @@ fn grid(stream: &StreamOutput) -> Grid {
 mod tests {
     use super::*;
 
-    fn frame(number: u32, handed_ms: u64, layers: &[(u32, Fate)]) -> FrameRecord {
+    fn frame(number: u32, handed_ms: u64, layers: &[(u32, LayerOutcome)]) -> FrameRecord {
         FrameRecord {
             number,
             handed: Time::from_millis(handed_ms),
@@ -244,8 +244,8 @@ mod tests {
         }
     }
 
-    fn waiting(layers_of_first: &[(u32, Fate)]) -> Vec<(String, Vec<f64>)> {
-        let dropped = Fate::DroppedHere(Time::from_millis(150));
+    fn waiting(layers_of_first: &[(u32, LayerOutcome)]) -> Vec<(String, Vec<f64>)> {
+        let dropped = LayerOutcome::DroppedHere(Time::from_millis(150));
         let stream = StreamOutput {
             name: "phone".to_owned(),
             counted_from: Time::ZERO,
@@ -259,21 +259,21 @@ mod tests {
 
     #[test]
     fn a_layer_waits_until_it_comes_or_is_dropped() {
-        let came = Fate::Came(Time::from_millis(250));
-        let overtaken = Fate::DroppedThere(Some(Time::from_millis(500)));
+        let came = LayerOutcome::Came(Time::from_millis(250));
+        let overtaken = LayerOutcome::DroppedThere(Some(Time::from_millis(500)));
         let lines = waiting(&[(1000, came), (2000, overtaken)]);
         let [low, high] = lines.as_slice() else { panic!("{lines:?}") };
         assert_eq!((low.0.as_str(), high.0.as_str()), ("phone, layer 1", "phone, layer 2"));
         assert_eq!(low.1, [1.0, 1.5, 1.0, 0.0, 0.0, 0.0]);
         assert_eq!(high.1, [2.0, 2.0, 2.0, 2.0, 2.0, 0.0]);
         // What nothing has overtaken is never known to be lost.
-        let lines = waiting(&[(1000, Fate::DroppedThere(None))]);
+        let lines = waiting(&[(1000, LayerOutcome::DroppedThere(None))]);
         assert_eq!(lines, [("phone".to_owned(), vec![1.0, 1.5, 1.0, 1.0, 1.0, 1.0])]);
     }
 
     #[test]
     fn many_layers_are_told_of_together() {
-        let came = Fate::Came(Time::from_millis(250));
+        let came = LayerOutcome::Came(Time::from_millis(250));
         let lines = waiting(&[(100, came); 20]);
         assert_eq!(lines, [("phone, all layers".to_owned(), vec![2.0, 2.5, 2.0, 0.0, 0.0, 0.0])]);
     }

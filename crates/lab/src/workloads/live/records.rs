@@ -20,19 +20,19 @@ pub(super) struct FrameRecord {
     /// Its layers, the lowest first.
     pub(super) layers: Vec<LayerRecord>,
     /// Record of its decoding; `None` if it was never decoded.
-    pub(super) shown: Option<Shown>,
+    pub(super) shown: Option<ShownFrame>,
 }
 
 /// A layer that was handed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LayerRecord {
     pub(super) bytes: u32,
-    pub(super) fate: Fate,
+    pub(super) fate: LayerOutcome,
 }
 
 /// Outcome of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum LayerOutcome {
     /// It came.
     Came(Time),
     /// The sender's own buffer dropped it.
@@ -43,7 +43,7 @@ pub(super) enum Fate {
 
 /// Record of a frame that was decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct ShownFrame {
     /// Time at which the frame could be decoded.
     pub(super) first: Time,
     /// Time at which the last of the layers that were decoded of it had arrived.
@@ -90,9 +90,9 @@ pub(super) fn of_layers(
             let key = (frame.frame, layer as u8);
             let message = frame.message.wrapping_add(layer as u32);
             let fate = match (came.get(&key), dropped_here.get(&message)) {
-                (Some(at), _) => Fate::Came(*at),
-                (None, Some(at)) => Fate::DroppedHere(*at),
-                (None, None) => Fate::DroppedThere(overtaken.get(&key).copied()),
+                (Some(at), _) => LayerOutcome::Came(*at),
+                (None, Some(at)) => LayerOutcome::DroppedHere(*at),
+                (None, None) => LayerOutcome::DroppedThere(overtaken.get(&key).copied()),
             };
             LayerRecord { bytes: encoded.bytes, fate }
         });
@@ -101,7 +101,7 @@ pub(super) fn of_layers(
             handed: frame.at,
             estimate_bps: frame.estimate.bandwidth.map(|rate| rate.as_f64()),
             layers: layers.collect(),
-            shown: shown.get(&frame.frame).map(|&(first, last, layers)| Shown {
+            shown: shown.get(&frame.frame).map(|&(first, last, layers)| ShownFrame {
                 first,
                 last,
                 layers,

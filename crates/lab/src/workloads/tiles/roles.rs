@@ -23,7 +23,7 @@ use airlane_sim::world::RunContext;
 const BESIDE: f64 = 2.0;
 
 /// A session that runs.
-struct Started {
+struct RunningSession {
     name: String,
     counted_from: Time,
     watched: Arc<HeadView>,
@@ -59,7 +59,7 @@ impl<T> SharedRecords<T> {
 }
 
 /// Sessions that run.
-struct Roles(Vec<Started>);
+struct Roles(Vec<RunningSession>);
 
 pub(super) fn start(
     traffic: &Sessions,
@@ -75,7 +75,7 @@ fn start_one(
     session: &Entry,
     number: usize,
     context: &mut RunContext<'_>,
-) -> Result<Started, LabError> {
+) -> Result<RunningSession, LabError> {
     let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let watched = Cache::watched(context.caches, context.plan, context.key.case, number);
     let control = session.control.as_ref().unwrap_or(&context.scheme().control);
@@ -123,7 +123,7 @@ fn start_one(
     let times = (begin, context.end);
     let title = watched.title.name().to_owned();
     let ended = watch(&pair.client, times, (title, gops), opener, shown.shared());
-    Ok(Started {
+    Ok(RunningSession {
         name: session.name.clone(),
         counted_from: begin + session.skip,
         watched,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use airlane_base::{Histogram, InputError, Time};
 use serde::Serialize;
 
-use crate::multipath::{Scheduler, Without};
+use crate::multipath::{FbdtAblation, Scheduler};
 use airlane_judge::Demo;
 use airlane_scenario::Place;
 use airlane_scenario::SchemePart;
@@ -81,7 +81,7 @@ struct OfScheme {
     /// Bytes of a window of FBDT at most.
     window: Option<u64>,
     /// A part of FBDT that is left out.
-    without: Option<Without>,
+    without: Option<FbdtAblation>,
 }
 
 impl SchemePart for OfScheme {

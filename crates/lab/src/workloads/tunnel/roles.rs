@@ -21,7 +21,7 @@ use airlane_sim::world::RunContext;
 const ENDLESS: u64 = 1 << 60;
 
 /// A tunnel that runs.
-struct Started {
+struct RunningTunnel {
     name: String,
     memory: u64,
     counted_from: Time,
@@ -38,7 +38,7 @@ struct Started {
 }
 
 /// Tunnels that run.
-struct Roles(Vec<Started>);
+struct Roles(Vec<RunningTunnel>);
 
 pub(super) fn start(
     traffic: &Tunnels,
@@ -49,7 +49,7 @@ pub(super) fn start(
     Ok(Box::new(Roles(roles?)))
 }
 
-fn start_one(tunnel: &Entry, context: &mut RunContext<'_>) -> Result<Started, LabError> {
+fn start_one(tunnel: &Entry, context: &mut RunContext<'_>) -> Result<RunningTunnel, LabError> {
     let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let control = tunnel.control.as_ref().unwrap_or(&context.scheme().control);
     let memory = tunnel.memory;
@@ -101,7 +101,7 @@ fn start_one(tunnel: &Entry, context: &mut RunContext<'_>) -> Result<Started, La
             *before.lock() = stream.waited();
         }
     });
-    Ok(Started {
+    Ok(RunningTunnel {
         name: tunnel.name.clone(),
         memory,
         counted_from,

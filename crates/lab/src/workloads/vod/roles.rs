@@ -30,16 +30,16 @@ const HOST: &str = "video.airlane";
 struct Role {
     name: String,
     session: oneshot::Receiver<Session>,
-    seen: Arc<Seen>,
+    seen: Arc<ConnectionRecord>,
 }
 
 /// Record of one viewer's connection.
-struct Seen {
+struct ConnectionRecord {
     tap: Arc<Tap>,
     updates: Mutex<Vec<Update>>,
 }
 
-impl OriginEvents for Seen {
+impl OriginEvents for ConnectionRecord {
     fn connected(&self, _: &ClientConnection, control: Option<&ControlHandle>) {
         if let Some(control) = control {
             self.tap.connect(control);
@@ -111,7 +111,7 @@ fn view(
     watching: &Arc<AtomicUsize>,
 ) -> Result<Role, LabError> {
     let pair = context.attach()?;
-    let seen = Arc::new(Seen { tap: context.tap(&pair), updates: Mutex::default() });
+    let seen = Arc::new(ConnectionRecord { tap: context.tap(&pair), updates: Mutex::default() });
     let policy = match cache.provider(context.key.scheme, viewer) {
         Some(p) => Policy::Minerva(p.clone()),
         None => Policy::Plain,

@@ -19,7 +19,7 @@ use airlane_sim::world::RunContext;
 
 /// Counters of one entry's transfers.
 #[derive(Debug, Default)]
-struct Counted {
+struct TransferCounters {
     started: AtomicU64,
     offered_bytes: AtomicU64,
     received_bytes: AtomicU64,
@@ -27,7 +27,7 @@ struct Counted {
     took_s: Mutex<Vec<f64>>,
 }
 
-impl Counted {
+impl TransferCounters {
     fn output(&self, name: String) -> EntryOutput {
         let took_s = self.took_s.lock().clone();
         EntryOutput {
@@ -41,7 +41,7 @@ impl Counted {
 }
 
 /// Entries whose transfers run, by name.
-struct Roles(Vec<(String, Arc<Counted>)>);
+struct Roles(Vec<(String, Arc<TransferCounters>)>);
 
 impl Running for Roles {
     fn end(self: Box<Self>) -> BoxFuture<Box<dyn Part>> {
@@ -68,7 +68,7 @@ pub(super) fn start(
             let caller = context.client(&pair, receiver)?;
             servers.push((pair.client, caller, pair.address));
         }
-        let counted = Arc::new(Counted::default());
+        let counted = Arc::new(TransferCounters::default());
         roles.push((entry.name.clone(), counted.clone()));
         let Some((clock, _, _)) = servers.first().cloned() else { continue };
         let rng = context.seed.split("web").split(&entry.name).rng();
@@ -88,7 +88,7 @@ async fn offer(
     clock: RuntimeHandle,
     end: Time,
     mut rng: Rng,
-    traffic: Arc<Counted>,
+    traffic: Arc<TransferCounters>,
 ) {
     let gap_s = web.mean_bytes() * 8.0 / web.load.as_f64();
     let mut at = Time::ZERO;

@@ -13,8 +13,8 @@ use airlane_runtime::RuntimeExt;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Scene, StreamRecords};
+use super::super::records::{FrameRecord, LayerOutcome, LayerRecord, ShownFrame};
+use super::{StreamEnd, StreamRecords, StreamSetup};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, RunContext, Tap};
 
@@ -40,7 +40,7 @@ impl StreamRecords for RecordedStream {
         let both = self.both.lock();
         let frames = both.sent.iter().map(|sent| {
             let came = both.came.get(&sent.frame).copied();
-            let fate = came.map_or(Fate::DroppedThere(None), Fate::Came);
+            let fate = came.map_or(LayerOutcome::DroppedThere(None), LayerOutcome::Came);
             let ssim_db = self.clip.frame(sent.frame).ssim_db;
             FrameRecord {
                 number: sent.frame,
@@ -49,7 +49,7 @@ impl StreamRecords for RecordedStream {
                 layers: sent.bytes.map(|bytes| LayerRecord { bytes, fate }).into_iter().collect(),
                 shown: came.map(|at| {
                     let layers = LayerSet::lowest(1);
-                    Shown { first: at, last: at, layers, ssim_db }
+                    ShownFrame { first: at, last: at, layers, ssim_db }
                 }),
             }
         });
@@ -61,8 +61,11 @@ impl StreamRecords for RecordedStream {
     }
 }
 
-pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<Ending, LabError> {
-    let Scene { entry, clip, pair, begin, end, .. } = scene;
+pub(super) fn start(
+    setup: StreamSetup<'_>,
+    context: &mut RunContext<'_>,
+) -> Result<StreamEnd, LabError> {
+    let StreamSetup { entry, clip, pair, begin, end, .. } = setup;
     let encoding = clip.single_quantiser.clone().ok_or_else(|| {
         LabError::fault(format!("{} has no encoding of one layer at one quality", clip.name))
     })?;

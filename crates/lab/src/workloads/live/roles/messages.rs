@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use super::super::records::{self, FrameRecord};
 use super::super::{Marks, Video};
-use super::{Ending, Scene, StreamRecords};
+use super::{StreamEnd, StreamRecords, StreamSetup};
 use airlane_scenario::ControllerConfig;
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, RunContext, Tap};
@@ -59,8 +59,11 @@ impl StreamRecords for RecordedStream {
     }
 }
 
-pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<Ending, LabError> {
-    let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
+pub(super) fn start(
+    setup: StreamSetup<'_>,
+    context: &mut RunContext<'_>,
+) -> Result<StreamEnd, LabError> {
+    let StreamSetup { entry, of_scheme, clip, pair, begin, end } = setup;
     let tap = context.tap(&pair);
     let control = entry.control.as_ref().unwrap_or(&context.scheme().control);
     let payload_bytes =

@@ -21,7 +21,7 @@ use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{FlowSample, Pair, RunContext};
 
 /// Parts of a stream that is about to run.
-struct Scene<'a> {
+struct StreamSetup<'a> {
     entry: &'a Entry,
     of_scheme: OfScheme,
     clip: Arc<LayeredVideo>,
@@ -32,7 +32,7 @@ struct Scene<'a> {
 }
 
 /// A stream that runs.
-struct Started {
+struct RunningStream {
     name: String,
     counted_from: Time,
     end: Time,
@@ -49,10 +49,10 @@ trait StreamRecords: Send {
 }
 
 /// End of a stream, with the reason if it failed, and its records.
-type Ending = (oneshot::Receiver<Option<String>>, Box<dyn StreamRecords>);
+type StreamEnd = (oneshot::Receiver<Option<String>>, Box<dyn StreamRecords>);
 
 /// Streams that run.
-struct Roles(Vec<Started>);
+struct Roles(Vec<RunningStream>);
 
 pub(super) fn start(
     traffic: &Streams,
@@ -69,10 +69,10 @@ fn start_one(
     name: String,
     number: usize,
     context: &mut RunContext<'_>,
-) -> Result<Started, LabError> {
+) -> Result<RunningStream, LabError> {
     let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
     let clip = ContentDraws::clip(context.plan, context.key.case, number);
-    let scene = Scene {
+    let setup = StreamSetup {
         entry,
         clip: match of_scheme.single {
             Single::Encoded => clip,
@@ -84,18 +84,18 @@ fn start_one(
         begin: Time::ZERO + entry.start,
         end: context.end,
     };
-    let (counted_from, end) = (scene.begin + entry.skip, scene.end);
-    let (ended, noted) = match scene.of_scheme.transport {
-        Transport::Messages => messages::start(scene, context)?,
-        Transport::AwStream => awstream::start(scene, context)?,
+    let (counted_from, end) = (setup.begin + entry.skip, setup.end);
+    let (ended, noted) = match setup.of_scheme.transport {
+        Transport::Messages => messages::start(setup, context)?,
+        Transport::AwStream => awstream::start(setup, context)?,
         Transport::Salsify | Transport::SalsifySprout | Transport::SalsifySproutPaper => {
-            salsify::start(scene, context)?
+            salsify::start(setup, context)?
         }
-        Transport::Vivo => vivo::start(scene, None, context)?,
-        Transport::VivoSkip => vivo::start(scene, Some(vivo::MAX_ASKED), context)?,
-        Transport::WebRtc => webrtc::start(scene, &name, context)?,
+        Transport::Vivo => vivo::start(setup, None, context)?,
+        Transport::VivoSkip => vivo::start(setup, Some(vivo::MAX_ASKED), context)?,
+        Transport::WebRtc => webrtc::start(setup, &name, context)?,
     };
-    Ok(Started { name, counted_from, end, ended, noted })
+    Ok(RunningStream { name, counted_from, end, ended, noted })
 }
 
 impl Running for Roles {

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use super::super::{SalsifyCodec, Transport, Video};
 use super::single::{CapturedFrame, EndRecords, RecordedStream};
-use super::{Ending, Scene};
+use super::{StreamEnd, StreamSetup};
 use airlane_sim::LabError;
 use airlane_sim::world::RunContext;
 
@@ -29,8 +29,11 @@ const COARSEST: f64 = 0.25;
 /// Halvings in the search for the rate at which a frame fits.
 const HALVINGS: u32 = 24;
 
-pub(super) fn start(scene: Scene<'_>, context: &mut RunContext<'_>) -> Result<Ending, LabError> {
-    let Scene { entry, of_scheme, clip, pair, begin, end } = scene;
+pub(super) fn start(
+    setup: StreamSetup<'_>,
+    context: &mut RunContext<'_>,
+) -> Result<StreamEnd, LabError> {
+    let StreamSetup { entry, of_scheme, clip, pair, begin, end } = setup;
     let fault = |what: &str| LabError::fault(format!("{}: {what}", clip.name));
     let mode = match entry.video {
         Video::Quality => Mode::Quality,

@@ -8,7 +8,7 @@ use airlane_base::Time;
 use airlane_live::LayerSet;
 use airlane_live::wire::LayerHeader;
 
-use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
+use super::super::records::{FrameRecord, LayerOutcome, LayerRecord, ShownFrame};
 use super::StreamRecords;
 use airlane_sim::world::{FlowSample, SAMPLE_EVERY};
 use parking_lot::Mutex;
@@ -62,8 +62,8 @@ impl StreamRecords for RecordedStream {
             let layers = captured.encoded.map(|(bytes, _)| LayerRecord {
                 bytes,
                 fate: match shown {
-                    Some(at) => Fate::Came(at),
-                    None => Fate::DroppedThere(later(number)),
+                    Some(at) => LayerOutcome::Came(at),
+                    None => LayerOutcome::DroppedThere(later(number)),
                 },
             });
             FrameRecord {
@@ -71,7 +71,7 @@ impl StreamRecords for RecordedStream {
                 handed: captured.at,
                 estimate_bps: Some(captured.target_bps),
                 layers: layers.into_iter().collect(),
-                shown: shown.zip(captured.encoded).map(|(at, (_, ssim_db))| Shown {
+                shown: shown.zip(captured.encoded).map(|(at, (_, ssim_db))| ShownFrame {
                     first: at,
                     last: at,
                     layers: LayerSet::lowest(1),

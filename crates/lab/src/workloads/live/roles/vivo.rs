@@ -13,8 +13,8 @@ use airlane_runtime::RuntimeExt;
 use airlane_vivo::{AskedFrame, Density, Offer, densities};
 use tokio::sync::oneshot;
 
-use super::super::records::{Fate, FrameRecord, LayerRecord, Shown};
-use super::{Ending, Scene, StreamRecords};
+use super::super::records::{FrameRecord, LayerOutcome, LayerRecord, ShownFrame};
+use super::{StreamEnd, StreamRecords, StreamSetup};
 use airlane_sim::LabError;
 use airlane_sim::world::{FlowSample, RunContext, Tap};
 use parking_lot::Mutex;
@@ -55,9 +55,9 @@ impl StreamRecords for RecordedStream {
             let asked = both.asked.get(&number);
             let layers = asked.map(|asked| LayerRecord {
                 bytes: bytes_of(&self.table, number, self.levels[usize::from(asked.level)]),
-                fate: came.map_or(Fate::DroppedThere(None), Fate::Came),
+                fate: came.map_or(LayerOutcome::DroppedThere(None), LayerOutcome::Came),
             });
-            let shown = asked.zip(came).map(|(asked, at)| Shown {
+            let shown = asked.zip(came).map(|(asked, at)| ShownFrame {
                 first: at,
                 last: at,
                 layers: LayerSet::lowest(1),
@@ -95,11 +95,11 @@ fn bytes_of(table: &CloudTable, frame: u32, density: Density) -> u32 {
 }
 
 pub(super) fn start(
-    scene: Scene<'_>,
+    setup: StreamSetup<'_>,
     most: Option<usize>,
     context: &mut RunContext<'_>,
-) -> Result<Ending, LabError> {
-    let Scene { entry, clip, pair, begin, end, .. } = scene;
+) -> Result<StreamEnd, LabError> {
+    let StreamSetup { entry, clip, pair, begin, end, .. } = setup;
     let table = clip
         .clouds
         .clone()

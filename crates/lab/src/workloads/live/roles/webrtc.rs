@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::single::{CapturedFrame, EndRecords, RecordedStream};
-use super::{Ending, Scene};
+use super::{StreamEnd, StreamSetup};
 use airlane_scenario::Cipher;
 use airlane_sim::LabError;
 use airlane_sim::world::RunContext;
@@ -23,11 +23,11 @@ use airlane_sim::world::RunContext;
 const PORT: u16 = 5004;
 
 pub(super) fn start(
-    scene: Scene<'_>,
+    setup: StreamSetup<'_>,
     name: &str,
     context: &mut RunContext<'_>,
-) -> Result<Ending, LabError> {
-    let Scene { clip, pair, begin, end, .. } = scene;
+) -> Result<StreamEnd, LabError> {
+    let StreamSetup { clip, pair, begin, end, .. } = setup;
     let fault = |e: &dyn std::fmt::Display| LabError::fault(format!("a call cannot be made: {e}"));
     let ladder = clip.single.clone().expect("a clip with layers of quality has a single one");
     let config = CallConfig {

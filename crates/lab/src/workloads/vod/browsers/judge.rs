@@ -36,7 +36,7 @@ const RATE_WITHIN: f64 = 10.0;
 
 /// Results of a player.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct PlayerResult {
     /// Mean over the chunks that began to play.
     quality: Option<f64>,
     rate_bps: Option<f64>,
@@ -44,17 +44,17 @@ struct Seen {
 
 /// Results of one run that claims are judged by.
 #[derive(Clone, Debug)]
-pub(super) struct Judged {
+pub(super) struct JudgedRun {
     key: RunKey,
     side: Side,
     scheme: Scheme,
     /// True if a browser's run counts; the laboratory's all do.
     valid: bool,
-    players: Vec<Seen>,
+    players: Vec<PlayerResult>,
     min_qoe: Option<f64>,
 }
 
-impl Judged {
+impl JudgedRun {
     pub(super) fn of(
         (side, scheme): (Side, Scheme),
         run: Option<&Run>,
@@ -65,7 +65,7 @@ impl Judged {
         let rates = viewers.iter().map(|v| rate_bps(&v.model, output.ended));
         let actors = told.result.of(NAME).zip(rates);
         let quality = |a: &ActorResult| stats::mean(a.samples_of("quality"));
-        let players = actors.map(|(a, rate_bps)| Seen { quality: quality(a), rate_bps });
+        let players = actors.map(|(a, rate_bps)| PlayerResult { quality: quality(a), rate_bps });
         let (key, valid) = (told.key, run.is_none_or(is_valid));
         let min_qoe = told.result.value("min_qoe");
         Self { key, side, scheme, valid, players: players.collect(), min_qoe }
@@ -87,7 +87,7 @@ fn rate_bps(model: &PlayerModel, ended: Time) -> Option<f64> {
 }
 
 /// The claims that can be judged of these runs.
-pub(super) fn claims(record: &Record, runs: &[Judged], content: &str) -> Vec<ClaimEntry> {
+pub(super) fn claims(record: &Record, runs: &[JudgedRun], content: &str) -> Vec<ClaimEntry> {
     let own_rule = record.players().iter().all(|p| p.abr == Rule::Mpc);
     let schemes = &record.setup.schemes;
     let mut claims = Vec::new();
@@ -102,22 +102,22 @@ pub(super) fn claims(record: &Record, runs: &[Judged], content: &str) -> Vec<Cla
 
 /// Error of the laboratory in a figure of a player, with its 95 % interval.
 #[derive(Clone, Copy, Debug)]
-struct Off {
+struct PredictionError {
     measured: f64,
     ci95: Option<[f64; 2]>,
 }
 
-impl Off {
+impl PredictionError {
     /// The mean of the laboratory's runs against each round that counts; `None` without one, or if
     /// one has no figure.
     fn of(
-        runs: &[Judged],
+        runs: &[JudgedRun],
         scheme: Scheme,
         player: usize,
-        (name, predicted): (&str, &Predicted),
+        (name, predicted): (&str, &PredictedFigure),
     ) -> Option<Self> {
         let lab = mean(runs, (Side::Laboratory, scheme), player, predicted.of)?;
-        let is_round = |r: &&Judged| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme);
+        let is_round = |r: &&JudgedRun| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme);
         let off = runs.iter().filter(is_round).map(|run| {
             let seen = (predicted.of)(run.players.get(player)?)?;
             Some((predicted.difference)(lab, seen))
@@ -146,10 +146,10 @@ impl Off {
 
 /// The mean of a figure of a player over the runs that count.
 fn mean(
-    runs: &[Judged],
+    runs: &[JudgedRun],
     (side, scheme): (Side, Scheme),
     player: usize,
-    figure: fn(&Seen) -> Option<f64>,
+    figure: fn(&PlayerResult) -> Option<f64>,
 ) -> Option<f64> {
     let runs = runs.iter().filter(|r| r.valid && (r.side, r.scheme) == (side, scheme));
     let values: Option<Vec<f64>> = runs.map(|r| figure(r.players.get(player)?)).collect();
@@ -157,9 +157,9 @@ fn mean(
 }
 
 /// A figure of every player that the laboratory predicts.
-struct Predicted {
+struct PredictedFigure {
     figure: &'static str,
-    of: fn(&Seen) -> Option<f64>,
+    of: fn(&PlayerResult) -> Option<f64>,
     /// Difference between what was predicted and what was seen, on the scale on which rounds are
     /// averaged.
     difference: fn(f64, f64) -> f64,
@@ -173,8 +173,8 @@ struct Predicted {
     words: fn(f64) -> String,
 }
 
-const PREDICTED: [Predicted; 2] = [
-    Predicted {
+const PREDICTED: [PredictedFigure; 2] = [
+    PredictedFigure {
         figure: "quality",
         of: |p| p.quality,
         difference: |lab, seen| lab - seen,
@@ -183,7 +183,7 @@ const PREDICTED: [Predicted; 2] = [
         within: QUALITY_WITHIN,
         words: |points| format!("{points:.1}"),
     },
-    Predicted {
+    PredictedFigure {
         figure: "rate",
         of: |p| p.rate_bps,
         difference: |lab, seen| (lab / seen).ln(),
@@ -197,7 +197,7 @@ const PREDICTED: [Predicted; 2] = [
 /// Differences between laboratory and browsers: the players' greatest, in quality and in rate.
 fn prediction(
     record: &Record,
-    runs: &[Judged],
+    runs: &[JudgedRun],
     scheme: Scheme,
     content: &str,
     own_rule: bool,
@@ -208,20 +208,24 @@ fn prediction(
     let judged = own_rule && vmaf && scheme == Scheme::Minerva;
     let n =
         runs.iter().filter(|r| r.valid && (r.side, r.scheme) == (Side::Browsers, scheme)).count();
-    let verdict = |off: Option<Off>, bound: f64| match off {
+    let verdict = |off: Option<PredictionError>, bound: f64| match off {
         Some(off) if judged => off.verdict(bound),
         _ => Verdict::Reported,
     };
     let who = if scheme == Scheme::Minerva { "minerva" } else { "cubic" };
     let points = unit_of(record);
-    let claim = |predicted: &Predicted| {
-        let Predicted { figure, within, .. } = *predicted;
+    let claim = |predicted: &PredictedFigure| {
+        let PredictedFigure { figure, within, .. } = *predicted;
         let unit = predicted.unit.unwrap_or(points).symbol();
         let checks = (0..players.len()).map(|i| {
             let of = |side| mean(runs, (side, scheme), i, predicted.of);
             let pair = of(Side::Laboratory).zip(of(Side::Browsers));
-            let off =
-                Off::of(runs, scheme, i, (&format!("browsers.{who}.{figure}.{i}"), predicted));
+            let off = PredictionError::of(
+                runs,
+                scheme,
+                i,
+                (&format!("browsers.{who}.{figure}.{i}"), predicted),
+            );
             let title = &players[i].title;
             CheckEntry {
                 metric: match pair {
@@ -319,9 +323,9 @@ fn few(n: usize) -> String {
 }
 
 /// Minerva against plain Cubic, round by round.
-fn gain(record: &Record, runs: &[Judged], content: &str, own_rule: bool) -> ClaimEntry {
+fn gain(record: &Record, runs: &[JudgedRun], content: &str, own_rule: bool) -> ClaimEntry {
     let min_qoe = |scheme: Scheme, seed: u64| {
-        let of_browsers = |r: &&Judged| {
+        let of_browsers = |r: &&JudgedRun| {
             (r.side, r.scheme, r.key.seed) == (Side::Browsers, scheme, seed) && r.valid
         };
         runs.iter().find(of_browsers)?.min_qoe

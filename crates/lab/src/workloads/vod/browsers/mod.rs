@@ -16,7 +16,7 @@ use std::path::Path;
 use airlane_base::InputError;
 use airlane_report::model;
 
-use self::judge::Judged;
+use self::judge::JudgedRun;
 use self::record::{Record, Scheme};
 use self::scenario::{Side, sides};
 use airlane_judge::Measured;
@@ -62,7 +62,7 @@ pub(super) fn findings(folder: &Path) -> Result<Measured, LabError> {
             Some(run) => replay::output(&plan, &caches, key, run).map_err(|e| e.at_file(&file))?,
         };
         let told = ReportedRun::of(&plan, &output);
-        Ok(Some((Judged::of((side, scheme), run, &output, &told), told)))
+        Ok(Some((JudgedRun::of((side, scheme), run, &output, &told), told)))
     })?;
     let (judged, told): (Vec<_>, Vec<_>) = done.results.into_iter().filter_map(|(_, r)| r).unzip();
     let mut story = reporting::tell(&plan, &caches, &common, told, (done.planned, false));

@@ -58,7 +58,7 @@ pub(super) fn output(
 }
 
 /// A chunk that may have been fetched several times.
-struct Fetched {
+struct FetchedChunk {
     /// Request and arrival of the first copy: from then on the player had it.
     requested_s: f64,
     arrived_s: f64,
@@ -70,14 +70,14 @@ struct Fetched {
 /// The chunks of video in order, up to the first that is missing or came after the end.
 fn model(mut model: PlayerModel, player: &Player, ended: Time) -> Result<PlayerModel, InputError> {
     let chunk_s = model.setting().chunk_s();
-    let mut fetched: BTreeMap<usize, Fetched> = BTreeMap::new();
+    let mut fetched: BTreeMap<usize, FetchedChunk> = BTreeMap::new();
     let start = model.start();
     let at = |seconds: f64| start + Duration::from_secs_f64(seconds);
     for c in player.chunks.iter().filter(|c| c.kind == Kind::Video && at(c.arrived_s) <= ended) {
         let number = (c.place_s / chunk_s).round() as usize;
         let Chunk { requested_s, arrived_s, rung, bytes, .. } = *c;
         let known =
-            fetched.entry(number).or_insert(Fetched { requested_s, arrived_s, rung, bytes });
+            fetched.entry(number).or_insert(FetchedChunk { requested_s, arrived_s, rung, bytes });
         (known.rung, known.bytes) = (rung, bytes);
     }
     // A stall is charged to the chunk that was missing when it began.

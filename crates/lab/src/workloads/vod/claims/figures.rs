@@ -27,13 +27,13 @@ pub(super) struct Figures {
     /// scatter.
     pub(super) bulk_over_bulk: Vec<f64>,
     /// The viewers, in the order of the scenario.
-    pub(super) viewers: Vec<Viewed>,
+    pub(super) viewers: Vec<ViewerFigures>,
 }
 
 /// Figures of one viewer. "After the join" is from the moment at which the last viewer of the run
 /// pressed play. What is a mean of nothing is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Viewed {
+pub(super) struct ViewerFigures {
     /// The name without its number.
     pub(super) group: String,
     /// Unit of its quality and QoE.
@@ -73,11 +73,11 @@ impl Figures {
         let starts = ContentDraws::in_case(run.plan, run.key.case).map_or(&[][..], |w| &w.starts);
         let join = Time::ZERO + starts.iter().max().copied().unwrap_or_default();
         let viewers = &output.0;
-        let viewed = |(v, viewer): (&ViewerOutput, &Viewer)| Viewed {
+        let viewed = |(v, viewer): (&ViewerOutput, &Viewer)| ViewerFigures {
             group: viewer.group.clone(),
             unit: metric_unit(traffic.metric_of(viewer)).symbol().into(),
             over_bulk: rates_over_greedy(&v.samples, run.flows),
-            ..Viewed::of(v, join, end, until(v))
+            ..ViewerFigures::of(v, join, end, until(v))
         };
         // Who has a weight by the scheme; without one there is nothing to settle.
         let minerva = minerva_of(&scenario.schemes[run.key.scheme]);
@@ -115,12 +115,12 @@ impl Figures {
 }
 
 /// The lowest QoE of these; `None` if one of them has none, or if they have several units.
-pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a Viewed>) -> Option<f64> {
+pub(super) fn lowest<'a>(viewers: impl Iterator<Item = &'a ViewerFigures>) -> Option<f64> {
     let all = session::of_one_unit(viewers.map(|v| (&*v.unit, v.qoe)))?;
     all.into_iter().min_by(f64::total_cmp)
 }
 
-impl Viewed {
+impl ViewerFigures {
     fn of(viewer: &ViewerOutput, join: Time, end: Time, until: Time) -> Self {
         let model = &viewer.model;
         let session = session::of(model, until);

@@ -6,7 +6,7 @@
 use airlane_quality::stats;
 
 use super::super::Viewers;
-use super::figures::{Figures, Viewed, lowest};
+use super::figures::{Figures, ViewerFigures, lowest};
 use super::samples::Mix;
 use airlane_sim::workload::{Metric, Sense, Unit};
 
@@ -81,10 +81,10 @@ const B: UnitKind = UnitKind::Fixed(Unit::BYTES);
 /// A count, a share, a ratio or a logarithm.
 const ONE: UnitKind = UnitKind::Fixed(Unit::ONE);
 
-pub(super) type OfRun = fn(&Figures) -> f64;
+pub(super) type RunMetric = fn(&Figures) -> f64;
 
 /// Metrics of one run. The kernel derives those of the baseline and the change from them.
-pub(super) const OF_A_RUN: &[(&str, UnitKind, Sense, OfRun)] = &[
+pub(super) const OF_A_RUN: &[(&str, UnitKind, Sense, RunMetric)] = &[
     ("minimum_qoe", UnitKind::Qoe, Sense::Higher, worst),
     ("stall_s", S, Sense::Lower, |f| mean(f, |v| Some(v.stall_s))),
     ("stalls", ONE, Sense::Lower, |f| mean(f, |v| Some(v.stalls as f64))),
@@ -125,15 +125,15 @@ pub(super) const OF_A_RUN: &[(&str, UnitKind, Sense, OfRun)] = &[
 ];
 
 /// Metrics of a run, as the difference to each of several baselines.
-pub(super) const GAINS: &[(&str, UnitKind, Sense, OfRun)] = &[
+pub(super) const GAINS: &[(&str, UnitKind, Sense, RunMetric)] = &[
     ("minimum_qoe_gain", UnitKind::Qoe, Sense::Higher, worst),
     ("log_qoe_gain", ONE, Sense::Higher, log_qoe),
 ];
 
-pub(super) type OfMix = fn(&Mix<'_>, &Figures, &Figures) -> f64;
+pub(super) type MixMetric = fn(&Mix<'_>, &Figures, &Figures) -> f64;
 
 /// Metrics of a mix under the scheme and the first baseline.
-pub(super) const OF_A_MIX: &[(&str, UnitKind, Sense, OfMix)] = &[
+pub(super) const OF_A_MIX: &[(&str, UnitKind, Sense, MixMetric)] = &[
     ("gain_at_least_7_65", ONE, Sense::Higher, |_, a, b| at_least_step(worst(a) - worst(b))),
     ("optimum_gain", UnitKind::Qoe, Sense::Higher, |mix, _, b| mix.optimum - worst(b)),
     ("bound_gain", UnitKind::Qoe, Sense::Higher, |mix, _, b| mix.bound - worst(b)),
@@ -152,44 +152,44 @@ pub(super) const OF_A_MIX: &[(&str, UnitKind, Sense, OfMix)] = &[
 ];
 
 /// A metric of mixes with a gap between baseline and optimum; 0 in others.
-pub(super) struct OfGap {
+pub(super) struct GapMetric {
     /// The upper end of the gap.
     pub(super) to: fn(&Mix<'_>) -> f64,
     /// The figure, under the scheme and the first baseline.
-    pub(super) figure: OfMix,
+    pub(super) figure: MixMetric,
 }
 
-pub(super) const OF_A_GAP: &[(&str, UnitKind, Sense, OfGap)] = &[
+pub(super) const OF_A_GAP: &[(&str, UnitKind, Sense, GapMetric)] = &[
     (
         "gap",
         UnitKind::Qoe,
         Sense::Neutral,
-        OfGap { to: |mix| mix.optimum, figure: |mix, _, b| mix.optimum - worst(b) },
+        GapMetric { to: |mix| mix.optimum, figure: |mix, _, b| mix.optimum - worst(b) },
     ),
     (
         "gap_closed",
         UnitKind::Qoe,
         Sense::Higher,
-        OfGap { to: |mix| mix.optimum, figure: |_, a, b| worst(a) - worst(b) },
+        GapMetric { to: |mix| mix.optimum, figure: |_, a, b| worst(a) - worst(b) },
     ),
     (
         "bound_gap",
         UnitKind::Qoe,
         Sense::Neutral,
-        OfGap { to: |mix| mix.bound, figure: |mix, _, b| mix.bound - worst(b) },
+        GapMetric { to: |mix| mix.bound, figure: |mix, _, b| mix.bound - worst(b) },
     ),
     (
         "bound_gap_closed",
         UnitKind::Qoe,
         Sense::Higher,
-        OfGap { to: |mix| mix.bound, figure: |_, a, b| worst(a) - worst(b) },
+        GapMetric { to: |mix| mix.bound, figure: |_, a, b| worst(a) - worst(b) },
     ),
 ];
 
-pub(super) type OfGroups = fn(&Mix<'_>, &Figures) -> f64;
+pub(super) type GroupMetric = fn(&Mix<'_>, &Figures) -> f64;
 
 /// Metrics of the groups of a run, against the optimum of the first group on its even share of the link.
-pub(super) const OF_GROUPS: &[(&str, UnitKind, Sense, OfGroups)] = &[
+pub(super) const OF_GROUPS: &[(&str, UnitKind, Sense, GroupMetric)] = &[
     ("group_optimum_gain", UnitKind::Qoe, Sense::Higher, |mix, f| {
         mix.optimum - group(f, 1, worst_of)
     }),
@@ -198,10 +198,10 @@ pub(super) const OF_GROUPS: &[(&str, UnitKind, Sense, OfGroups)] = &[
     }),
 ];
 
-pub(super) type OfTwo = fn(&Figures, &Figures) -> f64;
+pub(super) type PairMetric = fn(&Figures, &Figures) -> f64;
 
 /// Metrics of the viewer who was there first and of the one who joined.
-pub(super) const OF_TWO: &[(&str, UnitKind, Sense, OfTwo)] = &[
+pub(super) const OF_TWO: &[(&str, UnitKind, Sense, PairMetric)] = &[
     ("second_quality_gain", UnitKind::Qoe, Sense::Higher, |a, b| {
         change(a, b, 1, |v| v.quality_after_join)
     }),
@@ -240,34 +240,34 @@ impl MaxOrNan for f64 {
     }
 }
 
-fn mean(figures: &Figures, of: impl Fn(&Viewed) -> Option<f64>) -> f64 {
+fn mean(figures: &Figures, of: impl Fn(&ViewerFigures) -> Option<f64>) -> f64 {
     let sum: f64 = figures.viewers.iter().map(|v| of(v).unwrap_or(f64::NAN)).sum();
     sum / figures.viewers.len() as f64
 }
 
 /// A figure of the viewers of the `i`-th group.
-fn group(figures: &Figures, i: usize, of: impl Fn(&[&Viewed]) -> f64) -> f64 {
+fn group(figures: &Figures, i: usize, of: impl Fn(&[&ViewerFigures]) -> f64) -> f64 {
     let Some(name) = figures.groups().get(i).copied() else { return f64::NAN };
-    let members: Vec<&Viewed> = figures.viewers.iter().filter(|v| v.group == name).collect();
+    let members: Vec<&ViewerFigures> = figures.viewers.iter().filter(|v| v.group == name).collect();
     of(&members)
 }
 
-fn worst_of(viewers: &[&Viewed]) -> f64 {
+fn worst_of(viewers: &[&ViewerFigures]) -> f64 {
     lowest(viewers.iter().copied()).unwrap_or(f64::NAN)
 }
 
-fn range_of(viewers: &[&Viewed]) -> f64 {
+fn range_of(viewers: &[&ViewerFigures]) -> f64 {
     let all: Option<Vec<f64>> = viewers.iter().map(|v| v.qoe).collect();
     let all = all.unwrap_or_default();
     let most = all.iter().copied().fold(f64::NAN, f64::max);
     most - all.into_iter().fold(f64::NAN, f64::min)
 }
 
-fn stall_of(viewers: &[&Viewed]) -> f64 {
+fn stall_of(viewers: &[&ViewerFigures]) -> f64 {
     viewers.iter().map(|v| v.stall_s).sum::<f64>() / viewers.len() as f64
 }
 
-fn range(figures: &Figures, of: impl Fn(&Viewed) -> bool) -> f64 {
+fn range(figures: &Figures, of: impl Fn(&ViewerFigures) -> bool) -> f64 {
     range_of(&figures.viewers.iter().filter(|v| of(v)).collect::<Vec<_>>())
 }
 
@@ -301,7 +301,12 @@ pub(super) fn where_a_gap(gap: f64, value: f64) -> f64 {
     if gap < MIN_GAP { 0.0 } else { gap * 0.0 + value }
 }
 
-fn change(a: &Figures, b: &Figures, viewer: usize, of: impl Fn(&Viewed) -> Option<f64>) -> f64 {
+fn change(
+    a: &Figures,
+    b: &Figures,
+    viewer: usize,
+    of: impl Fn(&ViewerFigures) -> Option<f64>,
+) -> f64 {
     let figure = |f: &Figures| of(&f.viewers[viewer]).unwrap_or(f64::NAN);
     figure(a) - figure(b)
 }

@@ -98,13 +98,13 @@ pub(super) fn samples(mixes: &[Mix<'_>], compare: &[String]) -> ByMetric {
 #[cfg(test)]
 mod tests {
     use super::super::super::{Player, Viewers};
-    use super::super::figures::Viewed;
+    use super::super::figures::ViewerFigures;
     use super::super::metrics::{OF_A_RUN, metrics, run_metrics};
     use super::*;
     use airlane_judge::claims::{Samples, Statistic, point_estimate};
 
     fn run(qoe: [f64; 2]) -> Figures {
-        let viewer = |qoe: f64| Viewed {
+        let viewer = |qoe: f64| ViewerFigures {
             qoe: Some(qoe),
             quality: Some(qoe),
             quality_after_join: Some(qoe),
@@ -112,7 +112,7 @@ mod tests {
             buffer_after_join_s: Some(qoe / 10.0),
             wait_s: 0.5,
             bytes: 1000 * qoe as u64,
-            ..Viewed::default()
+            ..ViewerFigures::default()
         };
         Figures {
             settling_s: None,
