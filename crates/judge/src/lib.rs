@@ -28,7 +28,7 @@ pub use diff::diff;
 pub use journal::set_program;
 pub use leave::leave;
 pub use pending::PendingWorld;
-pub use registry::{Demo, Measured, Registry, Workload};
+pub use registry::{Demo, ExternalResult, Registry, Workload};
 pub use reproduce::{ClaimWorlds, Reproduction, reproduce};
 pub use run::{OverTimeOf, ScenarioReport, report, run, run_to_report};
 pub use sweep::{Sweep, SweepWorlds, sweep};

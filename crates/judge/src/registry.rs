@@ -37,7 +37,7 @@ pub trait Workload: sim::Workload {
 
     /// Result that was measured elsewhere than in the laboratory and lies in `folder`; `None` if
     /// there is nothing of this workload.
-    fn measured_elsewhere(&self, _folder: &Path) -> Option<Result<Measured, LabError>> {
+    fn measured_elsewhere(&self, _folder: &Path) -> Option<Result<ExternalResult, LabError>> {
         None
     }
 }
@@ -52,7 +52,7 @@ pub struct Demo {
 }
 
 /// Result that was measured elsewhere, judged beside what the laboratory says of it.
-pub struct Measured {
+pub struct ExternalResult {
     /// The figures and claims.
     pub summary: Summary,
     /// The page.

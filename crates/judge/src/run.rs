@@ -9,7 +9,7 @@ use airlane_report::Report;
 use crate::leave::leave;
 use crate::reporting::{self, ReportedRun, RunReport};
 use crate::request::{Outcome, ReportRequest, RunRequest};
-use crate::{Measured, Registry};
+use crate::{ExternalResult, Registry};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::LabError;
@@ -163,7 +163,7 @@ pub fn report(registry: &Registry, request: &ReportRequest) -> Result<Outcome, L
 
 /// Leaves the page and the summary of what was measured elsewhere, beside what the laboratory says
 /// of it.
-fn report_of_measured(found: Measured, out: &Path) -> Result<Outcome, LabError> {
+fn report_of_measured(found: ExternalResult, out: &Path) -> Result<Outcome, LabError> {
     let out_folder = OutFolder::prepare(out)?;
     let page = leave_page(&out_folder, &found.report)?;
     let summary = found.summary.to_json().map_err(|e| LabError::fault(e.to_string()))?;

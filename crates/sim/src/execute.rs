@@ -7,7 +7,7 @@ use crate::pool::{self, Job, Ticket};
 
 /// The outcome of the runs of a plan.
 #[derive(Debug)]
-pub struct Executed<R> {
+pub struct PlanOutcome<R> {
     /// The runs that finished, in the order of [`Plan::runs`].
     pub results: Vec<(RunKey, R)>,
     /// Number of runs that were planned.
@@ -28,7 +28,7 @@ pub fn execute<R: Send>(
     plan: &Plan,
     common: &Common<'_>,
     one: impl Fn(RunKey, &Ticket<'_>) -> Result<R, LabError> + Sync,
-) -> Result<Executed<R>, LabError> {
+) -> Result<PlanOutcome<R>, LabError> {
     let keys: Vec<RunKey> = plan.runs().collect();
     let one = &one;
     let units = u64::try_from(plan.scenario.duration.as_millis()).unwrap_or(u64::MAX);
@@ -45,7 +45,7 @@ pub fn execute<R: Send>(
         return Err(error);
     }
     let finished = keys.iter().zip(done.results);
-    Ok(Executed {
+    Ok(PlanOutcome {
         planned: keys.len(),
         results: finished.filter_map(|(key, result)| Some((*key, result?))).collect(),
         stopped: done.stopped,

@@ -23,7 +23,7 @@ pub mod world;
 
 pub use common::{Captures, Common, quoted};
 pub use error::{Fault, FaultyRun, LabError};
-pub use execute::{Executed, execute};
+pub use execute::{PlanOutcome, execute};
 pub use folder::{CLAIM_PAGES, OutFolder};
 pub use measure::network_metrics;
 pub use results::Results;

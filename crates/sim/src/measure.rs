@@ -7,7 +7,7 @@ use airlane_quality::stats;
 
 use crate::plan::Plan;
 use crate::workload::{
-    DirectionResult, Ended, Figure, Figures, Flow, Metric, PartResult, RunResult, Scope, Sense,
+    DirectionResult, EndedRun, Figure, Figures, Flow, Metric, PartResult, RunResult, Scope, Sense,
     Unit, traffic_of,
 };
 use crate::world::{AirDirection, DirectionOutput, RunOutput};
@@ -49,7 +49,7 @@ impl RunOutput {
 
     /// Its result as a run of `plan`.
     pub fn result(&self, plan: &Plan) -> RunResult {
-        let ended = Ended { plan, at: self.ended };
+        let ended = EndedRun { plan, at: self.ended };
         let mut result = RunResult {
             packet_hash: self.packet_hash.map(|hash| format!("{hash:016x}")),
             virtual_s: self.ended.since_start().as_secs_f64(),

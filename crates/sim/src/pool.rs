@@ -94,7 +94,7 @@ impl Ticket<'_> {
 
 /// The outcome of the jobs.
 #[derive(Debug)]
-pub struct Done<T> {
+pub struct PoolOutcome<T> {
     /// The results in the order of the jobs, `None` where there is none.
     pub results: Vec<Option<T>>,
     /// The first error in the order of the jobs. After an error no further job was started.
@@ -118,7 +118,7 @@ pub fn run<T: Send>(
     what: &str,
     stop: &Stop,
     progress: &dyn Progress,
-) -> Done<T> {
+) -> PoolOutcome<T> {
     let count = jobs.len();
     progress.begin(what, jobs.iter().map(|j| j.units).sum());
     // Each slot is taken once, by the thread that drew its number.
@@ -148,7 +148,7 @@ pub fn run<T: Send>(
         }
     });
     progress.end();
-    let mut done = Done { results: Vec::with_capacity(count), error: None, stopped: false };
+    let mut done = PoolOutcome { results: Vec::with_capacity(count), error: None, stopped: false };
     for slot in results {
         done.results.push(match slot.into_inner() {
             Some(Ok(value)) => Some(value),

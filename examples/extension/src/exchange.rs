@@ -89,9 +89,13 @@ impl Traffic for Callers {
 }
 
 impl TrafficReport for Callers {
-    fn about(&self, _: &Plan) -> About {
+    fn about(&self, _: &Plan) -> TrafficDescription {
         let who = self.0.iter().map(|caller| format!("the caller {}", caller.name));
-        About { who: who.collect(), count: self.0.len(), ..About::default() }
+        TrafficDescription {
+            who: who.collect(),
+            count: self.0.len(),
+            ..TrafficDescription::default()
+        }
     }
 }
 
@@ -108,7 +112,7 @@ impl Running for Responses {
 }
 
 impl Part for Responses {
-    fn result(&self, _: &Ended<'_>) -> PartResult {
+    fn result(&self, _: &EndedRun<'_>) -> PartResult {
         let actor = |(name, took_s): &(String, Arc<Mutex<Vec<f64>>>)| {
             let mut figures = Figures::default();
             let took_s = took_s.lock();

@@ -20,7 +20,7 @@ use airlane_sim::workload::Unit;
 
 /// The outcome of a rule.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct RuleOutcome {
     /// The unit of the headline figure, and what it is of.
     pub unit: String,
     /// The headline figure.
@@ -42,7 +42,7 @@ pub struct Judged {
 /// dimension; `units` are those that samples and bounds have.
 ///
 /// A claim without samples fails, and so does one with a condition that fails in one of its cells.
-pub fn judge(claim: &Claim, samples: &Samples, units: &Units, seed: Seed) -> Judged {
+pub fn judge(claim: &Claim, samples: &Samples, units: &Units, seed: Seed) -> RuleOutcome {
     let seed = resampling(claim, seed);
     Judge { samples, units, unit: &claim.unit, seed, together: 1 }.judge_rule(&claim.rule)
 }
@@ -100,7 +100,7 @@ struct Bound {
 }
 
 impl Judge<'_> {
-    fn judge_rule(&self, rule: &Rule) -> Judged {
+    fn judge_rule(&self, rule: &Rule) -> RuleOutcome {
         let bound = |at: f64, above: bool| Bound { at, above, excluded: at == 0.0 };
         match rule {
             Rule::Above { of, bound: at } => self.judge_bounds(of, &[bound(*at, true)]),
@@ -122,7 +122,7 @@ impl Judge<'_> {
             }
             Rule::Reported { of } => match self.told(of) {
                 Ok((unit, _, e)) => {
-                    Judged { verdict: Verdict::Reported, ..self.without_conditions(unit, e) }
+                    RuleOutcome { verdict: Verdict::Reported, ..self.without_conditions(unit, e) }
                 }
                 Err(reason) => self.failed(reason),
             },
@@ -137,7 +137,7 @@ impl Judge<'_> {
     }
 
     /// Judges one statistic by bounds, in all cells together and in each.
-    fn judge_bounds(&self, of: &Statistic, bounds: &[Bound]) -> Judged {
+    fn judge_bounds(&self, of: &Statistic, bounds: &[Bound]) -> RuleOutcome {
         let (unit, factor, estimate) = match self.told(of) {
             Ok(told) => told,
             Err(reason) => return self.failed(reason),
@@ -150,7 +150,7 @@ impl Judge<'_> {
             Ok(in_cells) => in_cells,
             Err(reason) => return self.failed(reason),
         };
-        let told = Told { metric: &of.to_string(), unit };
+        let told = ReportedStatistic { metric: &of.to_string(), unit };
         let bounds = bounds.iter().map(|bound| bound.scaled(factor)).collect::<Vec<_>>();
         let mut why = estimate.why_no_interval();
         if !why.is_empty() {
@@ -163,7 +163,7 @@ impl Judge<'_> {
             checks.push(told.check("", condition_text(bound.at, bound.above), estimate, bound));
             checks.extend(told.cell_checks(&in_cells, bound));
         }
-        Judged {
+        RuleOutcome {
             verdict: verdict_of(&checks),
             reason: reason_of(why, &checks),
             checks,
@@ -198,7 +198,7 @@ impl Judge<'_> {
         reference: &str,
         factor: f64,
         saturated_below: f64,
-    ) -> Judged {
+    ) -> RuleOutcome {
         let share = |name: &str, samples: &Samples, seed: Seed| {
             interval_estimate(&Statistic::Share(name.to_owned()), samples, seed)
         };
@@ -223,7 +223,8 @@ impl Judge<'_> {
             stats::mean(&values).is_none_or(|share| share < saturated_below)
         };
         let bound = Bound { at: 0.0, above: true, excluded: false };
-        let told = Told { metric: &format!("{metric} - {factor} x {reference}"), unit };
+        let told =
+            ReportedStatistic { metric: &format!("{metric} - {factor} x {reference}"), unit };
         let rule = "at least 0".to_owned();
         let mut checks = vec![told.check("", rule.clone(), difference, bound)];
         for mut cell in told.cell_checks(&in_cells, bound) {
@@ -248,12 +249,12 @@ impl Judge<'_> {
             }
         }
         let share = self.without_conditions(unit, share_of_metric.scaled(scale));
-        Judged { verdict, reason, checks, ..share }
+        RuleOutcome { verdict, reason, checks, ..share }
     }
 
     /// An estimate that has not been judged yet.
-    fn without_conditions(&self, unit: Unit, e: Estimate) -> Judged {
-        Judged {
+    fn without_conditions(&self, unit: Unit, e: Estimate) -> RuleOutcome {
+        RuleOutcome {
             unit: self.unit.with(unit),
             measured: Some(e.value),
             ci95: e.ci95,
@@ -265,8 +266,8 @@ impl Judge<'_> {
     }
 
     /// A claim that fails because something was not measured.
-    fn failed(&self, reason: String) -> Judged {
-        Judged {
+    fn failed(&self, reason: String) -> RuleOutcome {
+        RuleOutcome {
             unit: self.unit.to_string(),
             measured: None,
             ci95: None,
@@ -302,12 +303,12 @@ fn condition_text(bound: f64, above: bool) -> String {
 }
 
 /// A statistic and the unit in which it is told.
-struct Told<'a> {
+struct ReportedStatistic<'a> {
     metric: &'a str,
     unit: Unit,
 }
 
-impl Told<'_> {
+impl ReportedStatistic<'_> {
     /// Judges a condition by where its interval lies. An end equal to the bound is on the good side,
     /// unless the bound is excluded: then the condition is undecided.
     fn check(&self, cell: &str, rule: String, e: Estimate, bound: Bound) -> CheckEntry {
@@ -374,7 +375,7 @@ fn reason_of(mut reason: String, checks: &[CheckEntry]) -> String {
 }
 
 /// Several rules as one; the first has the headline figure.
-fn all_rules(parts: Vec<Judged>) -> Judged {
+fn all_rules(parts: Vec<RuleOutcome>) -> RuleOutcome {
     let mut reasons: Vec<&str> = Vec::new();
     for reason in parts.iter().flat_map(|p| p.reason.split("; ")) {
         if !reason.is_empty() && !reasons.contains(&reason) {
@@ -382,7 +383,7 @@ fn all_rules(parts: Vec<Judged>) -> Judged {
         }
     }
     let headline = parts.first();
-    Judged {
+    RuleOutcome {
         unit: headline.map(|p| p.unit.clone()).unwrap_or_default(),
         measured: headline.and_then(|p| p.measured),
         ci95: headline.and_then(|p| p.ci95),
@@ -395,7 +396,7 @@ fn all_rules(parts: Vec<Judged>) -> Judged {
 
 /// At least one of several rules: holds if one holds, fails if all fail; the first has the headline
 /// figure.
-fn either_rule(parts: Vec<Judged>) -> Judged {
+fn either_rule(parts: Vec<RuleOutcome>) -> RuleOutcome {
     let any = |verdict| parts.iter().any(|p| p.verdict == verdict);
     let verdict = if any(Verdict::Holds) {
         Verdict::Holds

@@ -56,7 +56,7 @@ use crate::Registry;
 
 pub use chart::{Axis, Chart};
 pub use estimate::point_estimate;
-pub use judge::{Judged, entry, judge};
+pub use judge::{RuleOutcome, entry, judge};
 pub use samples::{ByMetric, CellSamples, Samples};
 pub use spec::*;
 pub use statistic::Statistic;

@@ -116,10 +116,10 @@ pub struct Claim {
     pub chart: Option<Chart>,
     /// Changes to the claim on real content.
     #[serde(default)]
-    pub real: Real,
+    pub real: RealContentPatch,
     /// Rules that this one replaced.
     #[serde(default)]
-    pub superseded: Vec<Superseded>,
+    pub superseded: Vec<SupersededRule>,
     /// Verdicts of before 2026-11-24 with their figures, by content: on other draws, by the rule of
     /// that day (the last of `superseded`, else this one), and with an interval over rows instead
     /// of draws.
@@ -141,7 +141,7 @@ pub enum Draws {
 /// Changes to a claim on real content.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Real {
+pub struct RealContentPatch {
     /// Keys of the scenario.
     #[serde(default)]
     pub scenario: Table,
@@ -159,7 +159,7 @@ pub struct Real {
 /// A rule that was replaced.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Superseded {
+pub struct SupersededRule {
     /// The rule in words.
     pub rule_text: String,
     /// Reason for which it was replaced.

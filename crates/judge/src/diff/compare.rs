@@ -18,7 +18,7 @@ type Run<'a> = (&'a str, u64);
 
 /// Numbers of runs, rows and claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct DiffCounts {
     pub(super) runs: usize,
     pub(super) rows: usize,
     pub(super) claims: usize,
@@ -49,11 +49,11 @@ pub(super) struct Comparison<'a> {
     /// Figures of which both sides have runs in common.
     pub(super) figures: usize,
     /// Counts of what both sides have.
-    pub(super) common: Count,
+    pub(super) common: DiffCounts,
     /// Counts of what A alone has.
-    pub(super) only_a: Count,
+    pub(super) only_a: DiffCounts,
     /// Counts of what B alone has.
-    pub(super) only_b: Count,
+    pub(super) only_b: DiffCounts,
     /// Runs on both sides whose packets differ.
     pub(super) other_packets: usize,
 }
@@ -64,9 +64,9 @@ impl<'a> Comparison<'a> {
             claims: Vec::new(),
             changes: Vec::new(),
             figures: 0,
-            common: Count::default(),
-            only_a: Count::default(),
-            only_b: Count::default(),
+            common: DiffCounts::default(),
+            only_a: DiffCounts::default(),
+            only_b: DiffCounts::default(),
             other_packets: 0,
         };
         comparison.runs(a, b);
@@ -139,7 +139,7 @@ impl<'a> Comparison<'a> {
         self.claims.is_empty()
             && self.changes.is_empty()
             && self.other_packets == 0
-            && (self.only_a, self.only_b) == (Count::default(), Count::default())
+            && (self.only_a, self.only_b) == (DiffCounts::default(), DiffCounts::default())
     }
 
     /// Number of figures that changed by more than a share of themselves.
@@ -200,7 +200,7 @@ impl Change<'_> {
 }
 
 /// Values of the keys that both sides have, and numbers of those that one side alone has.
-struct Paired<K, V> {
+struct PairedValues<K, V> {
     common: Vec<(K, V, V)>,
     only_a: usize,
     only_b: usize,
@@ -215,8 +215,11 @@ fn by_key<K: Ord, V>(all: impl Iterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
     map
 }
 
-fn pair<K: Ord + Copy, V>(a: BTreeMap<K, Vec<V>>, mut b: BTreeMap<K, Vec<V>>) -> Paired<K, V> {
-    let mut paired = Paired { common: Vec::new(), only_a: 0, only_b: 0 };
+fn pair<K: Ord + Copy, V>(
+    a: BTreeMap<K, Vec<V>>,
+    mut b: BTreeMap<K, Vec<V>>,
+) -> PairedValues<K, V> {
+    let mut paired = PairedValues { common: Vec::new(), only_a: 0, only_b: 0 };
     for (key, of_a) in a {
         let mut of_b = b.remove(&key).unwrap_or_default().into_iter();
         for value in of_a {

@@ -13,7 +13,7 @@ use crate::request::{DiffRequest, Outcome};
 use airlane_sim::LabError;
 use airlane_sim::OutFolder;
 use compare::Comparison;
-use read::Side;
+use read::ComparedResult;
 
 /// Compares two results figure by figure, over the runs that they have in common; leaves
 /// `report.html` and `report.json.gz` if a folder is given for them, and nothing otherwise.
@@ -24,7 +24,7 @@ use read::Side;
 /// If one of the results cannot be read, or if the report would take the place of one of them;
 /// what the disk refuses.
 pub fn diff(request: &DiffRequest) -> Result<Outcome, LabError> {
-    let (a, b) = (Side::read(&request.a)?, Side::read(&request.b)?);
+    let (a, b) = (ComparedResult::read(&request.a)?, ComparedResult::read(&request.b)?);
     let comparison = Comparison::of(&a.summary, &b.summary);
     let shown = comparison.shown(request.all, request.threshold);
     let mut line = terminal::line(&comparison, request.threshold);
@@ -46,7 +46,7 @@ pub fn diff(request: &DiffRequest) -> Result<Outcome, LabError> {
 }
 
 /// The report's folder is emptied of results before it is written.
-fn refuse_own(out: &std::path::Path, sides: [&Side; 2]) -> Result<(), InputError> {
+fn refuse_own(out: &std::path::Path, sides: [&ComparedResult; 2]) -> Result<(), InputError> {
     let Ok(out) = fs::canonicalize(out) else { return Ok(()) };
     for side in sides {
         let folder = side.file.parent().and_then(|folder| fs::canonicalize(folder).ok());

@@ -4,13 +4,13 @@ use airlane_report::Report;
 use airlane_report::model::{Cell, Column, Fact, Section, Table};
 
 use super::compare::{Change, Comparison};
-use super::read::Side;
+use super::read::ComparedResult;
 use super::terminal::{ORDER, claim, name, percent, values};
 
 /// The report of a comparison: the claims and figures that changed.
 pub(super) fn report(
-    a: &Side,
-    b: &Side,
+    a: &ComparedResult,
+    b: &ComparedResult,
     comparison: &Comparison<'_>,
     shown: &[&Change<'_>],
     threshold: f64,

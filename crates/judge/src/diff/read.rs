@@ -10,7 +10,7 @@ use crate::summary::Summary;
 use airlane_sim::RunInfo;
 
 /// One of the two results.
-pub(super) struct Side {
+pub(super) struct ComparedResult {
     /// The folder or file, as it was given.
     pub(super) name: PathBuf,
     /// The file that was read.
@@ -21,7 +21,7 @@ pub(super) struct Side {
     pub(super) stopped: Option<(usize, usize)>,
 }
 
-impl Side {
+impl ComparedResult {
     /// Reads the summary in a folder, or the file itself.
     ///
     /// # Errors

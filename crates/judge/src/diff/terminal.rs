@@ -1,7 +1,7 @@
 //! What people see in the terminal.
 
-use super::compare::{Change, Comparison, Count};
-use super::read::Side;
+use super::compare::{Change, Comparison, DiffCounts};
+use super::read::ComparedResult;
 use crate::reporting::{aligned, words};
 use crate::request::DiffRequest;
 use crate::summary::ClaimEntry;
@@ -11,8 +11,8 @@ pub(super) const ORDER: &str = "largest change first, what may be chance last";
 
 /// Table of what changed: claims, then figures, largest first.
 pub(super) fn table(
-    a: &Side,
-    b: &Side,
+    a: &ComparedResult,
+    b: &ComparedResult,
     comparison: &Comparison<'_>,
     shown: &[&Change<'_>],
     request: &DiffRequest,
@@ -127,7 +127,7 @@ pub(super) fn line(comparison: &Comparison<'_>, threshold: f64) -> String {
         }
     }
     for (side, only) in [("A", only_a), ("B", only_b)] {
-        if *only != Count::default() {
+        if *only != DiffCounts::default() {
             let runs = words::plural(only.runs, "run");
             let rows = words::plural(only.rows, "row");
             parts.push(format!("Only in {side}: {runs}, {rows}{}.", claims(*only)));
@@ -137,7 +137,7 @@ pub(super) fn line(comparison: &Comparison<'_>, threshold: f64) -> String {
     parts.join(" ")
 }
 
-fn claims(count: Count) -> String {
+fn claims(count: DiffCounts) -> String {
     match count.claims {
         0 => String::new(),
         n => format!(", {}", words::plural(n, "claim")),

@@ -102,7 +102,7 @@ struct State {
 
 /// Content of a journal that was opened.
 #[derive(Debug)]
-pub struct Found<R> {
+pub struct JournalContent<R> {
     /// The worlds, by key.
     pub records: BTreeMap<String, R>,
     /// Lines that could not be used: torn or changed.
@@ -119,7 +119,7 @@ impl Journal {
         folder: &Path,
         keeper: JournalKind,
         fresh: bool,
-    ) -> Result<(Self, Found<R>), InputError> {
+    ) -> Result<(Self, JournalContent<R>), InputError> {
         let path = folder.join(keeper.file());
         let io = |e: std::io::Error| InputError::io(&path, "use the journal", &e);
         let options =
@@ -193,7 +193,7 @@ impl Journal {
 pub fn read<R: Serialize + DeserializeOwned>(
     file: &Path,
     keeper: JournalKind,
-) -> Result<Found<R>, InputError> {
+) -> Result<JournalContent<R>, InputError> {
     let bytes = std::fs::read(file).map_err(|e| InputError::io(file, "read the journal", &e))?;
     parse(&bytes, keeper).map_err(|e| e.at_file(file))
 }
@@ -201,8 +201,8 @@ pub fn read<R: Serialize + DeserializeOwned>(
 fn parse<R: Serialize + DeserializeOwned>(
     bytes: &[u8],
     keeper: JournalKind,
-) -> Result<Found<R>, InputError> {
-    let mut found = Found { records: BTreeMap::new(), damaged: 0 };
+) -> Result<JournalContent<R>, InputError> {
+    let mut found = JournalContent { records: BTreeMap::new(), damaged: 0 };
     let mut lines = bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::trim_ascii_end);
     match lines.next() {
         None => return Ok(found),
@@ -254,7 +254,7 @@ mod tests {
             Self(dir)
         }
 
-        fn open(&self) -> (Journal, Found<RunResult>) {
+        fn open(&self) -> (Journal, JournalContent<RunResult>) {
             Journal::open(&self.0, KEEPER, false).unwrap()
         }
 

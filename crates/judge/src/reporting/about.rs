@@ -9,7 +9,7 @@ use airlane_sim::Common;
 use airlane_sim::Results;
 use airlane_sim::plan::{DirectionKey, Plan, RunKey};
 use airlane_sim::quoted;
-use airlane_sim::workload::{About, RunResult, traffic_of};
+use airlane_sim::workload::{RunResult, TrafficDescription, traffic_of};
 use airlane_sim::{COMMIT, VERSION};
 
 /// Failures that are told one by one.
@@ -68,7 +68,7 @@ pub fn who(plan: &Plan) -> String {
 }
 
 /// Descriptions by the workloads that take part, of themselves.
-fn about(plan: &Plan) -> Vec<About> {
+fn about(plan: &Plan) -> Vec<TrafficDescription> {
     let participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());
     participants.map(|traffic| traffic.about(plan)).collect()
 }

@@ -9,7 +9,7 @@ use super::words::plural;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::traffic_of;
 use airlane_sim::world::{
-    AirDirection, AirOutput, DirectionOutput, FlowSample, HeldAir, RunOutput,
+    AirDirection, AirOutput, BinAirtime, DirectionOutput, FlowSample, RunOutput,
 };
 
 /// Shares of the air are over so many seconds.
@@ -114,8 +114,8 @@ fn add_shares(holder: &mut Holder, way: &AirDirection, bin_s: f64) {
 }
 
 /// Use of the air in a bin by purpose, in the order of [`PURPOSES`].
-fn shares(bin: &HeldAir, direction: Direction) -> [f32; PURPOSES.len()] {
-    let HeldAir { fresh, repeated, lost, collided } = *bin;
+fn shares(bin: &BinAirtime, direction: Direction) -> [f32; PURPOSES.len()] {
+    let BinAirtime { fresh, repeated, lost, collided } = *bin;
     match direction {
         Direction::Down => [fresh, 0.0, repeated, lost, collided],
         Direction::Up => [0.0, fresh, repeated, lost, collided],

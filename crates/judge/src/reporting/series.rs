@@ -9,7 +9,7 @@ use airlane_report::model::{Actor, Draw, Panel, Run, Series};
 use super::air;
 use airlane_scenario::Capacity;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{Ended, Flow, OverTime};
+use airlane_sim::workload::{EndedRun, Flow, OverTime};
 use airlane_sim::world::{DirectionOutput, FlowSample, LinkSampleRow, RunOutput};
 
 /// Window over which the charts of links show means, seconds: short enough to show how queues
@@ -26,7 +26,7 @@ pub fn run(plan: &Plan, output: &RunOutput) -> Run {
     let case = &plan.cases[output.key.case];
     let scheme = &scenario.schemes[output.key.scheme];
     let flows = output.flows();
-    let ended = Ended { plan, at: output.ended };
+    let ended = EndedRun { plan, at: output.ended };
     let mut of_workloads: Vec<OverTime> =
         output.parts.iter().map(|p| p.over_time(&ended)).collect();
     let grids = of_workloads.iter_mut().flat_map(|of| std::mem::take(&mut of.grids)).collect();

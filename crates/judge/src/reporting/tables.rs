@@ -6,7 +6,7 @@ use super::words::plural;
 use airlane_scenario::Access;
 use airlane_sim::Results;
 use airlane_sim::Samples;
-use airlane_sim::workload::{Headline, InSweep, RunResult, traffic_of};
+use airlane_sim::workload::{Headline, RunResult, SweepForm, traffic_of};
 
 /// The mean with its interval; of what cannot be below `floor`, the interval ends there.
 pub fn cell(samples: &Samples, name: &str, floor: Option<f64>) -> Cell {
@@ -82,7 +82,7 @@ pub fn of_network() -> Vec<Headline> {
             Some(r.value("link_utilisation")? * 100.0)
         })
         .on_terminal("link use")
-        .in_sweep(InSweep::DrawnInRange),
+        .in_sweep(SweepForm::DrawnInRange),
         Headline::new(
             Column::number(AIR, "%", 1).help(
                 "The share of the time that its packets are charged with the air for: attempts, and what \
@@ -97,7 +97,7 @@ pub fn of_network() -> Vec<Headline> {
             |r| r.value("mean_queue_ms"),
         )
         .on_terminal("queueing")
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(
             Column::number("Dropped", "packets", 0).help("At the link, for whatever reason."),
             dropped,
@@ -126,7 +126,7 @@ fn evenness_of_air() -> Headline {
         |r| r.value("jain_air"),
     )
     .on_terminal("even air")
-    .in_sweep(InSweep::Table)
+    .in_sweep(SweepForm::Table)
 }
 
 /// The summary, a row per scheme.

@@ -2,7 +2,7 @@
 
 use airlane_report::model::{self, Bound, Check};
 
-use crate::claims::{Claim, Superseded};
+use crate::claims::{Claim, SupersededRule};
 use crate::summary::{CheckEntry, ClaimEntry, FALSE_RATE, Judgement, PaperValue, Summary};
 
 /// The words for the rule `general`.
@@ -37,7 +37,7 @@ pub(super) fn lead(summary: &Summary, quick: bool) -> String {
 
 /// A claim in the model of the page.
 pub(super) fn claim(entry: &ClaimEntry, spec: Option<&Claim>) -> model::Claim {
-    let before = |s: &Superseded| format!("{}. {}", s.rule_text, s.reason);
+    let before = |s: &SupersededRule| format!("{}. {}", s.rule_text, s.reason);
     let before: Vec<String> = spec.iter().flat_map(|c| &c.superseded).map(before).collect();
     let bound = headline_bound(entry);
     let also = if entry.checks.len() > 1 || bound.is_none() { &entry.checks[..] } else { &[] };

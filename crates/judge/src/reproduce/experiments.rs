@@ -13,7 +13,7 @@ use crate::journal::Identities;
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::plan::{GivenTrace, Plan, RunKey, Sources, TraceUse, identity};
-use airlane_sim::workload::{Caches, ClaimRun, ClaimSection, Compared, traffic_of};
+use airlane_sim::workload::{Caches, ClaimRun, ClaimSection, SceneRuns, traffic_of};
 use airlane_sim::world::SharedCaches;
 
 /// With more actors than this nothing is plotted over time: their lines could not be told apart.
@@ -309,7 +309,7 @@ impl Experiment<'_> {
     }
 
     /// Its runs by case, seed and compared scheme; `None` unless all finished, or if it has none.
-    fn compared<'w>(&'w self, worlds: &'w [Option<ClaimRun>]) -> Option<Compared<'w>> {
+    fn compared<'w>(&'w self, worlds: &'w [Option<ClaimRun>]) -> Option<SceneRuns<'w>> {
         if self.claim.measure.is_some() {
             return None;
         }
@@ -319,7 +319,7 @@ impl Experiment<'_> {
             .filter_map(|(k, world)| Some(((k.case, k.scheme, k.seed), worlds[*world].as_ref()?)))
             .collect();
         let schemes = (self.claim.compare.as_slice(), self.compared_schemes.as_slice());
-        Compared::new(&self.plan, &self.caches, schemes, &done)
+        SceneRuns::new(&self.plan, &self.caches, schemes, &done)
     }
 
     /// Its figures by metric; none unless every run finished.

@@ -8,7 +8,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::network_metrics;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    Caches, ClaimRun, Compared, Metric, Scope, Sense, Traffic, Unit, add_derived, derived,
+    Caches, ClaimRun, Metric, SceneRuns, Scope, Sense, Traffic, Unit, add_derived, derived,
     traffic_of,
 };
 
@@ -66,7 +66,7 @@ impl Metrics {
 }
 
 /// The figures of a scene, all of whose runs finished. What was not measured is NaN.
-pub(super) fn figures(compared: &Compared<'_>) -> ByMetric {
+pub(super) fn figures(compared: &SceneRuns<'_>) -> ByMetric {
     let participants = || traffic_of(&compared.plan.scenario);
     let mut samples = ByMetric::new();
     for traffic in participants().filter(|traffic| !traffic.is_empty()) {

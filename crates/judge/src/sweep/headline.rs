@@ -7,11 +7,11 @@ use super::cells::{Cell, Cells};
 use crate::reporting::{Samples, headlines};
 use airlane_scenario::Grid;
 use airlane_sim::plan::{Plan, RunKey};
-use airlane_sim::workload::{GridVerdict, Headline, InSweep, RunResult, traffic_of};
+use airlane_sim::workload::{GridVerdict, Headline, RunResult, SweepForm, traffic_of};
 
 /// A figure of a cell under a scheme.
 #[derive(Clone)]
-pub(super) struct Measured {
+pub(super) struct CellFigure {
     /// The mean over cases of the mean over seeds.
     pub(super) mean: f64,
     /// Its 95 % interval.
@@ -28,7 +28,7 @@ pub(super) struct Findings<'a> {
     pub(super) cells: &'a [Cell],
     records: &'a BTreeMap<String, RunResult>,
     /// Results that have been asked for, kept as intervals take time.
-    known: RefCell<BTreeMap<String, Option<Measured>>>,
+    known: RefCell<BTreeMap<String, Option<CellFigure>>>,
 }
 
 impl<'a> Findings<'a> {
@@ -81,7 +81,7 @@ impl<'a> Findings<'a> {
         cell: &'a Cell,
         scheme: &str,
         headline: &Headline,
-    ) -> Option<Measured> {
+    ) -> Option<CellFigure> {
         let name = format!("{}/{scheme}/{}", cell.plan.scenario.name, headline.column.title);
         if let Some(known) = self.known.borrow().get(&name) {
             return known.clone();
@@ -89,7 +89,7 @@ impl<'a> Findings<'a> {
         let samples = self.samples(cell, scheme, headline);
         // What cannot be below zero has no interval there either.
         let floor = headline.floor.unwrap_or(f64::NEG_INFINITY);
-        let measured = samples.mean().map(|mean| Measured {
+        let measured = samples.mean().map(|mean| CellFigure {
             mean,
             ci95: samples.ci95(&name).map(|i| [i.lo.max(floor), i.hi]),
             runs: samples.0.into_iter().flatten().collect(),
@@ -130,12 +130,12 @@ impl<'a> Findings<'a> {
 
     /// The figures to show: the first is the one that matters most.
     pub(super) fn headlines(&self) -> Vec<Headline> {
-        self.merged(headlines).filter(|h| h.in_sweep != InSweep::No).collect()
+        self.merged(headlines).filter(|h| h.in_sweep != SweepForm::No).collect()
     }
 
     /// Of these the ones that are drawn: those of workloads or, where these are few, all.
     pub(super) fn drawn(&self) -> Vec<Headline> {
-        let drawn = |h: &Headline| matches!(h.in_sweep, InSweep::Drawn | InSweep::DrawnInRange);
+        let drawn = |h: &Headline| matches!(h.in_sweep, SweepForm::Drawn | SweepForm::DrawnInRange);
         let of_casts = |plan: &Plan| {
             let participants = traffic_of(&plan.scenario).filter(|traffic| !traffic.is_empty());
             participants.flat_map(|traffic| traffic.headlines()).collect()

@@ -14,7 +14,7 @@ mod verdict;
 use std::collections::BTreeMap;
 
 use crate::Registry;
-use crate::journal::{Found, Journal, JournalKind};
+use crate::journal::{Journal, JournalContent, JournalKind};
 use crate::leave::{RunCounts, leave_after};
 use crate::pending::PendingWorld;
 use crate::reporting::{entry, rows};
@@ -151,7 +151,7 @@ impl Sweep {
         // The journal's lock first: the results of a sweep that still runs are left alone.
         let folder = OutFolder::prove(&common.out)?;
         let (journal, found) = Journal::open(folder.dir(), JournalKind::Sweep, fresh)?;
-        let Found { mut records, damaged } = found;
+        let JournalContent { mut records, damaged } = found;
         let folder = OutFolder::prepare(folder.dir())?;
         if common.captures != Default::default() {
             // Captures are written by runs, not by journals.

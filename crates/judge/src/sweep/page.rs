@@ -15,7 +15,7 @@ use crate::reporting::{terms, words};
 use crate::summary::Summary;
 use airlane_scenario::Axis;
 use airlane_sim::Common;
-use airlane_sim::workload::{Headline, InSweep};
+use airlane_sim::workload::{Headline, SweepForm};
 
 /// Cells that are drawn and listed: a page of more could not be opened.
 const SHOWN: usize = 1_000;
@@ -213,7 +213,7 @@ fn estimate(
 
 /// Range that all panels of all sections show at least.
 fn range(findings: &Findings<'_>, cells: &[Cell], headline: &Headline) -> Option<[f64; 2]> {
-    let mut range: Option<[f64; 2]> = (headline.in_sweep == InSweep::Drawn).then_some([0.0; 2]);
+    let mut range: Option<[f64; 2]> = (headline.in_sweep == SweepForm::Drawn).then_some([0.0; 2]);
     for cell in cells {
         for (scheme, _) in findings.schemes() {
             let Some(m) = findings.measured(cell, scheme, headline) else { continue };

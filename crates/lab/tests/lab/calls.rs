@@ -5,7 +5,7 @@ use std::path::Path;
 use airlane_report::model::{Panel, Span};
 use airlane_scenario::Scenario;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{Ended, OverTime, RunResult};
+use airlane_sim::workload::{EndedRun, OverTime, RunResult};
 use airlane_sim::world::RunOutput;
 
 use crate::runs::{plan, run_one};
@@ -36,7 +36,7 @@ fn run(set: &[&str]) -> (RunResult, OverTime) {
 
 /// The panels of a call.
 fn over_time(plan: &Plan, output: &RunOutput) -> OverTime {
-    let ended = Ended { plan, at: output.ended };
+    let ended = EndedRun { plan, at: output.ended };
     let mut all = output.parts.iter().map(|part| part.over_time(&ended));
     all.find(|of| !of.panels.is_empty()).unwrap()
 }

@@ -61,7 +61,7 @@ pub(crate) fn units(unit: Unit) -> Units {
         .collect()
 }
 
-fn judged_by(claim: &Claim, samples: &Samples, seed: u64) -> Judged {
+fn judged_by(claim: &Claim, samples: &Samples, seed: u64) -> RuleOutcome {
     judge(claim, samples, &units(Unit::ONE), Seed(seed))
 }
 
@@ -264,7 +264,7 @@ fn what_was_left_out_is_not_held_and_nine_draws_decide_nothing() {
 }
 
 /// A claim over two cells, `a` and `b`, under `rule`, with gains of so many draws in each.
-fn over_cells(rule: &str, draws: &str, a: Vec<Vec<f64>>, b: Vec<Vec<f64>>) -> Judged {
+fn over_cells(rule: &str, draws: &str, a: Vec<Vec<f64>>, b: Vec<Vec<f64>>) -> RuleOutcome {
     let text = set(rule).replace("mixes = ", "cells = [\"a\", \"b\"]\nmixes = ");
     let text = text.replace("[variants]\n", "[variants]\na = {}\nb = {}\n");
     let text = text.replace("unit = \"% of mixes\"", &format!("unit = \"points\"\n{draws}"));
@@ -282,7 +282,7 @@ fn a_draw_is_one_however_many_cells_it_was_measured_in() {
     let shared = over_cells(rule, "", gain.clone(), gain.clone());
     assert_eq!((one.n, shared.n), (12, 12));
     // In percent of the unit there, as it stands here.
-    let width = |j: &Judged, unit: f64| j.ci95.map(|[lo, hi]| (hi - lo) / unit).unwrap();
+    let width = |j: &RuleOutcome, unit: f64| j.ci95.map(|[lo, hi]| (hi - lo) / unit).unwrap();
     assert!((width(&one, 100.0) / width(&shared, 1.0) - 1.0).abs() < 0.02);
     // Cells with draws of their own are strata: twice as many draws.
     let own = over_cells(rule, "draws = \"own\"", gain.clone(), gain);
@@ -294,7 +294,7 @@ fn a_draw_is_one_however_many_cells_it_was_measured_in() {
 fn a_claim_over_cells_shows_each_and_its_worst_and_fails_with_one() {
     let rule = r#"{ kind = "above", of = "gain", bound = 0.0 }"#;
     let judged = over_cells(rule, "", around(9.0, 3.0), around(5.0, 3.0));
-    let of = |j: &Judged| -> Vec<(String, bool, Verdict)> {
+    let of = |j: &RuleOutcome| -> Vec<(String, bool, Verdict)> {
         j.checks.iter().map(|c| (c.cell.clone(), c.worst, c.verdict)).collect()
     };
     let held = |cell: &str, worst: bool| (cell.to_owned(), worst, Verdict::Holds);

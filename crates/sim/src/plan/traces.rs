@@ -66,18 +66,18 @@ impl fmt::Display for GivenTrace {
 }
 
 /// Traces of the command line, by the number of the access: one, or of claims several.
-pub(super) type Given<'a> = BTreeMap<usize, Vec<&'a GivenTrace>>;
+pub(super) type TracesByAccess<'a> = BTreeMap<usize, Vec<&'a GivenTrace>>;
 
 /// Assigns each trace of the command line to its access.
 pub(super) fn given<'a>(
     scenario: &Scenario,
     traces: &'a [GivenTrace],
     sources: &mut Sources,
-) -> Result<Given<'a>, InputError> {
+) -> Result<TracesByAccess<'a>, InputError> {
     let accesses = &scenario.network.accesses;
     let refused =
         |found: String, expected: &str| Err(InputError::new(found, expected).at_key("--trace"));
-    let mut all = Given::new();
+    let mut all = TracesByAccess::new();
     for trace in traces {
         let number = match &trace.access {
             Some(name) => accesses.iter().position(|access| access.name == *name),
@@ -122,7 +122,7 @@ pub(super) fn given<'a>(
 
 /// Lets the ways down carry the traces that are given for them. Column, scale and offset of a file of the scenario
 /// say nothing about another file; mean and fading do, and the scale of a generator: it is for all traces of a kind.
-pub(super) fn replace(scenario: &mut Scenario, given: &Given<'_>) {
+pub(super) fn replace(scenario: &mut Scenario, given: &TracesByAccess<'_>) {
     for (number, traces) in given {
         let Some(trace) = traces.first() else { continue };
         let way = scenario.network.accesses[*number].way_mut(Direction::Down);
@@ -174,7 +174,7 @@ impl Traces {
 /// The traces of every way whose capacity is one.
 pub(super) fn of(
     scenario: &Scenario,
-    given: &Given<'_>,
+    given: &TracesByAccess<'_>,
     sources: &mut Sources,
 ) -> Result<BTreeMap<DirectionKey, Traces>, InputError> {
     let mut all = BTreeMap::new();
@@ -198,7 +198,7 @@ pub(super) fn of(
 /// belong together, and have the windows of the shortest of them.
 fn part(
     scenario: &Scenario,
-    given: &Given<'_>,
+    given: &TracesByAccess<'_>,
     all: &mut BTreeMap<DirectionKey, Traces>,
 ) -> Result<(), InputError> {
     let is_given = |key: &DirectionKey| key.1 == Direction::Down && given.contains_key(&key.0);

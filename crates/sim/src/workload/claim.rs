@@ -73,15 +73,15 @@ impl ClaimRun {
 #[derive(Clone)]
 pub struct CachedMetrics {
     workload: &'static str,
-    figures: Arc<dyn Keep>,
+    figures: Arc<dyn JournalFigures>,
 }
 
 /// Figures that a journal can have.
-trait Keep: Any + Send + Sync {
+trait JournalFigures: Any + Send + Sync {
     fn to_json(&self) -> Value;
 }
 
-impl<T: Serialize + Any + Send + Sync> Keep for T {
+impl<T: Serialize + Any + Send + Sync> JournalFigures for T {
     fn to_json(&self) -> Value {
         serde_json::to_value(self).expect("figures are numbers and texts")
     }
@@ -128,7 +128,7 @@ impl AllCachedMetrics {
 }
 
 /// The finished runs of one scene of a claim.
-pub struct Compared<'a> {
+pub struct SceneRuns<'a> {
     /// The scene.
     pub plan: &'a Plan,
     /// Data that its runs share.
@@ -139,7 +139,7 @@ pub struct Compared<'a> {
     pub runs: Vec<Vec<Vec<&'a ClaimRun>>>,
 }
 
-impl<'a> Compared<'a> {
+impl<'a> SceneRuns<'a> {
     /// The runs of a scene; `None` unless all finished. `compare` are the places of its schemes.
     pub fn new(
         plan: &'a Plan,
@@ -204,7 +204,7 @@ fn change_name(name: &str) -> String {
 /// Adds a metric of runs and what is [`derived`] from it.
 pub fn add_derived(
     samples: &mut ByMetric,
-    compared: &Compared<'_>,
+    compared: &SceneRuns<'_>,
     name: &str,
     of: impl Fn(&ClaimRun) -> f64,
 ) {

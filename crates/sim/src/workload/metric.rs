@@ -62,7 +62,7 @@ pub struct Headline {
     /// Its short heading on the terminal; `None` if it is not shown there.
     pub terminal: Option<&'static str>,
     /// Form in which sweeps show it: not, in tables, or in tables and drawn.
-    pub in_sweep: InSweep,
+    pub in_sweep: SweepForm,
     /// The least value that is possible, if there is one.
     pub floor: Option<f64>,
     of: Arc<OfRun>,
@@ -70,7 +70,7 @@ pub struct Headline {
 
 /// Form in which a sweep shows a headline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InSweep {
+pub enum SweepForm {
     /// Nothing.
     No,
     /// It stands in tables.
@@ -87,7 +87,7 @@ impl Headline {
         column: Column,
         of: impl Fn(&RunResult) -> Option<f64> + Send + Sync + 'static,
     ) -> Self {
-        Self { column, terminal: None, in_sweep: InSweep::No, floor: Some(0.0), of: Arc::new(of) }
+        Self { column, terminal: None, in_sweep: SweepForm::No, floor: Some(0.0), of: Arc::new(of) }
     }
 
     /// With a place on the terminal.
@@ -96,7 +96,7 @@ impl Headline {
     }
 
     /// With a place in sweeps.
-    pub fn in_sweep(self, in_sweep: InSweep) -> Self {
+    pub fn in_sweep(self, in_sweep: SweepForm) -> Self {
         Self { in_sweep, ..self }
     }
 

@@ -28,11 +28,11 @@ use airlane_report::model;
 
 pub use claim::ByMetric;
 pub use claim::{
-    AllCachedMetrics, CachedMetrics, ClaimContext, ClaimRecord, ClaimRun, ClaimSection, Compared,
+    AllCachedMetrics, CachedMetrics, ClaimContext, ClaimRecord, ClaimRun, ClaimSection, SceneRuns,
     add_derived, derived,
 };
 pub use held::{AllDraws, Caches, Parts};
-pub use metric::{Headline, InSweep};
+pub use metric::{Headline, SweepForm};
 pub use metric::{Metric, Scope, Sense};
 pub use registry::{registry, traffic_of};
 pub use result::{ActorResult, DirectionResult, Figure, Figures, RunResult};
@@ -124,7 +124,7 @@ pub trait Traffic:
 /// Part that the traffic of a workload has in reports.
 pub trait TrafficReport {
     /// Its part of the report but for the results: who it is, and the words used of it.
-    fn about(&self, plan: &Plan) -> About;
+    fn about(&self, plan: &Plan) -> TrafficDescription;
 
     /// The figures that stand in the tables by scheme, the first of them the one that matters most.
     fn headlines(&self) -> Vec<Headline> {
@@ -172,7 +172,7 @@ pub trait TrafficClaims {
     }
 
     /// The figures of these metrics.
-    fn claim_samples(&self, _compared: &Compared<'_>) -> ByMetric {
+    fn claim_samples(&self, _compared: &SceneRuns<'_>) -> ByMetric {
         ByMetric::new()
     }
 
@@ -187,7 +187,7 @@ pub trait TrafficClaims {
     }
 
     /// Part of it in the page of a claim, given its figures.
-    fn claim_section(&self, _compared: &Compared<'_>, _samples: &ByMetric) -> ClaimSection {
+    fn claim_section(&self, _compared: &SceneRuns<'_>, _samples: &ByMetric) -> ClaimSection {
         ClaimSection::default()
     }
 }
@@ -205,7 +205,7 @@ pub struct GridVerdict {
 
 /// Description in words of those that take part.
 #[derive(Clone, Debug, Default)]
-pub struct About {
+pub struct TrafficDescription {
     /// Users of the network: `four viewers with different videos`.
     pub who: Vec<String>,
     /// Number of these users; 1 only if there is one alone.
@@ -308,7 +308,7 @@ pub trait Part: Any + Debug + Send + Sync {
     }
 
     /// The figures.
-    fn result(&self, run: &Ended<'_>) -> PartResult;
+    fn result(&self, run: &EndedRun<'_>) -> PartResult;
 
     /// Metrics that claims need of it beside the figures.
     fn keep(&self, _run: &ClaimContext<'_>) -> Option<CachedMetrics> {
@@ -316,7 +316,7 @@ pub trait Part: Any + Debug + Send + Sync {
     }
 
     /// Course of the workload over time, beside that of connections and links.
-    fn over_time(&self, _run: &Ended<'_>) -> OverTime {
+    fn over_time(&self, _run: &EndedRun<'_>) -> OverTime {
         OverTime::default()
     }
 }
@@ -336,7 +336,7 @@ pub struct Flow<'a> {
 
 /// A run that has ended.
 #[derive(Clone, Copy)]
-pub struct Ended<'a> {
+pub struct EndedRun<'a> {
     /// The plan that it is of.
     pub plan: &'a Plan,
     /// End of the run.

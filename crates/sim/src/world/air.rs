@@ -9,7 +9,7 @@ use airlane_base::Time;
 use airlane_net::Direction;
 use airlane_net::air::{Air, AirAttempt, AttemptOutcome};
 
-use super::network::Measured;
+use super::network::MeasuredDirection;
 
 /// The least length of a bin.
 const BIN: Duration = Duration::from_millis(100);
@@ -75,13 +75,13 @@ pub struct AirDirection {
     /// The direction.
     pub direction: Direction,
     /// Bin by bin.
-    pub bins: Vec<HeldAir>,
+    pub bins: Vec<BinAirtime>,
 }
 
 /// The time in a bin that attempts held the air for, seconds. Of attempts at the same time each
 /// counts for its part of it, so that the sum over all ways is at most the bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct HeldAir {
+pub struct BinAirtime {
     /// Frames for the first time.
     pub fresh: f32,
     /// Frames that had been sent before.
@@ -92,7 +92,7 @@ pub struct HeldAir {
     pub collided: f32,
 }
 
-impl HeldAir {
+impl BinAirtime {
     /// All of it.
     pub fn total(&self) -> f32 {
         self.fresh + self.repeated + self.lost + self.collided
@@ -127,7 +127,7 @@ pub(super) struct AirWatch {
 
 impl AirWatch {
     /// One for each WiFi among these ways, for a run of `duration`.
-    pub(super) fn of(ways: &[Measured], duration: Duration) -> Vec<Self> {
+    pub(super) fn of(ways: &[MeasuredDirection], duration: Duration) -> Vec<Self> {
         let mut watches: Vec<(airlane_net::NodeId, Self)> = Vec::new();
         for (number, way) in ways.iter().enumerate() {
             let Some(on_air) = &way.on_air else { continue };
@@ -201,7 +201,7 @@ impl AirWatch {
         let bins = end.since_start().as_nanos().div_ceil(self.output.bin.as_nanos().max(1));
         for way in &mut self.output.ways {
             // What an attempt that went on beyond the end would have had.
-            way.bins.resize(bins as usize, HeldAir::default());
+            way.bins.resize(bins as usize, BinAirtime::default());
         }
         if self.is_stepped {
             let steps = end.since_start().as_nanos() / STEP.as_nanos();
@@ -270,7 +270,7 @@ impl AirWatch {
         for (number, seconds) in pieces((from, until), self.output.bin) {
             let number = number.min(BINS);
             if bins.len() <= number {
-                bins.resize(number + 1, HeldAir::default());
+                bins.resize(number + 1, BinAirtime::default());
             }
             bins[number].add(attempt, share * seconds);
         }

@@ -16,7 +16,7 @@ use airlane_net::air::Air;
 use airlane_wifi::Heard;
 use parking_lot::{Mutex, MutexGuard};
 
-use super::network::Measured;
+use super::network::MeasuredDirection;
 use crate::error::LabError;
 use crate::pcap::file_name;
 
@@ -34,7 +34,11 @@ impl AirCaptures {
     ///
     /// # Errors
     /// If a file cannot be made.
-    pub(super) fn attach(ways: &[Measured], dir: &Path, label: &str) -> Result<Self, InputError> {
+    pub(super) fn attach(
+        ways: &[MeasuredDirection],
+        dir: &Path,
+        label: &str,
+    ) -> Result<Self, InputError> {
         let mut captures = Self { dir: dir.to_owned(), label: file_name(label), all: Vec::new() };
         // Several access points may be on a channel.
         let mut channels: Vec<(NodeId, Air, Vec<&str>)> = Vec::new();

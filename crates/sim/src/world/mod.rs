@@ -21,13 +21,13 @@ use airlane_quic::ControlHandle;
 use airlane_runtime::RuntimeHandle;
 use airlane_runtime::virtual_time::{World, WorldError};
 
-pub use air::{AirDirection, AirOutput, AirStep, HeldAir};
+pub use air::{AirDirection, AirOutput, AirStep, BinAirtime};
 pub use caches::Caches;
 pub use caches::SharedCaches;
 pub use network::of_way;
 pub use oracle::OracleLink;
-pub use output::{DirectionOutput, FlowSample, LinkSampleRow, RunOutput, WayAir};
-pub use run_context::{OnAir, Pair, RunContext};
+pub use output::{DirectionAirtime, DirectionOutput, FlowSample, LinkSampleRow, RunOutput};
+pub use run_context::{Pair, RunContext, WifiStation};
 pub use tap::Tap;
 
 use crate::common::Captures;
@@ -126,7 +126,7 @@ pub fn run(
     ticket: &Ticket<'_>,
 ) -> Result<RunOutput, LabError> {
     let seed = seed_of(plan, key);
-    let network::Built { mut network, hosts, ways } = network::build(plan, key, seed)?;
+    let network::BuiltNetwork { mut network, hosts, ways } = network::build(plan, key, seed)?;
     network.sample_every(SAMPLE_EVERY);
     let captures = match &options.captures.pcap {
         Some(dir) => {
@@ -153,7 +153,8 @@ pub fn run(
     let settled = (Time::ZERO + options.settle).min(end);
     let stats = |world: &World, at| -> Vec<Option<LinkStats>> {
         let network = world.network();
-        let of = |w: &network::Measured| network.link_stats(w.carrier.node, w.carrier.port, at);
+        let of =
+            |w: &network::MeasuredDirection| network.link_stats(w.carrier.node, w.carrier.port, at);
         ways.iter().map(of).collect()
     };
     let mut watches = AirWatch::of(&ways, plan.scenario.duration);
@@ -195,7 +196,8 @@ pub fn run(
     let series = network.take_series(ran_to);
     let ways = ways.into_iter().zip(charged).zip(before.into_iter().zip(after));
     let ways = ways.filter_map(|((way, charged), (before, after))| {
-        let (network::Measured { access, carrier, is_half_duplex, .. }, after) = (way, after?);
+        let (network::MeasuredDirection { access, carrier, is_half_duplex, .. }, after) =
+            (way, after?);
         let air = way_air(charged, if before.is_some() { settled } else { Time::ZERO });
         Some(DirectionOutput {
             access,
@@ -226,7 +228,7 @@ pub fn run(
 }
 
 /// Adds to each way that crosses the air what it has been charged with until `now`.
-fn note_air(ways: &[network::Measured], now: Time, charged: &mut [Vec<(Time, Duration)>]) {
+fn note_air(ways: &[network::MeasuredDirection], now: Time, charged: &mut [Vec<(Time, Duration)>]) {
     for (way, rows) in ways.iter().zip(charged) {
         let airtime = way.on_air.as_ref().map(|on_air| on_air.air.airtime_of(way.carrier.port));
         rows.extend(airtime.map(|airtime| (now, airtime.charged)));
@@ -234,10 +236,10 @@ fn note_air(ways: &[network::Measured], now: Time, charged: &mut [Vec<(Time, Dur
 }
 
 /// The air of a way from its rows; what was before `settled` does not count.
-fn way_air(rows: Vec<(Time, Duration)>, settled: Time) -> Option<WayAir> {
+fn way_air(rows: Vec<(Time, Duration)>, settled: Time) -> Option<DirectionAirtime> {
     let last = rows.last()?.1;
     let before = rows.iter().rfind(|(at, _)| *at <= settled).map_or(Duration::ZERO, |row| row.1);
-    Some(WayAir { charged: last.saturating_sub(before), rows })
+    Some(DirectionAirtime { charged: last.saturating_sub(before), rows })
 }
 
 /// The seed of a run's world: the same under every scheme.

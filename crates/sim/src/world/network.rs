@@ -30,7 +30,7 @@ pub(super) struct Addresses {
 
 /// Measurement point of one direction of an access.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredDirection {
     /// The access.
     pub(super) access: String,
     /// Link in the network that carries it.
@@ -54,17 +54,17 @@ pub(super) struct OnAirDirection {
 
 /// A network that stands.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(super) struct BuiltNetwork {
     /// It, ready to run.
     pub(super) network: Network,
     /// Of each place, in order.
     pub(super) hosts: Vec<Addresses>,
     /// Every direction of every access, in the order of the scenario, down before up.
-    pub(super) ways: Vec<Measured>,
+    pub(super) ways: Vec<MeasuredDirection>,
 }
 
 /// Builds the network of a run with a server and a client for each place of each workload.
-pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, InputError> {
+pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<BuiltNetwork, InputError> {
     let scenario = &plan.scenario;
     let jitter = scenario.host.send_jitter_packets;
     let jitter = if jitter > 0.0 { SendJitter::Services(jitter) } else { SendJitter::Off };
@@ -111,7 +111,7 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
                 0 => access.name.clone(),
                 user => format!("{}.{}", access.name, user + 1),
             };
-            Measured { access, carrier, is_half_duplex, on_air }
+            MeasuredDirection { access, carrier, is_half_duplex, on_air }
         };
         topology.carriers(*id).into_iter().map(measured).collect::<Vec<_>>()
     });
@@ -129,7 +129,7 @@ pub(super) fn build(plan: &Plan, key: RunKey, seed: Seed) -> Result<Built, Input
         client: client.addresses.iter().map(|(_, address)| *address).collect(),
         air,
     });
-    Ok(Built { hosts: hosts.collect(), network, ways })
+    Ok(BuiltNetwork { hosts: hosts.collect(), network, ways })
 }
 
 /// Adds an access, and before it those between it and the core, unless they are there.

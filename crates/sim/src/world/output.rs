@@ -57,7 +57,7 @@ pub struct DirectionOutput {
     /// It over time.
     pub rows: Vec<LinkSampleRow>,
     /// The air that it took, if it crosses that of a WiFi.
-    pub air: Option<WayAir>,
+    pub air: Option<DirectionAirtime>,
 }
 
 impl DirectionOutput {
@@ -72,7 +72,7 @@ impl DirectionOutput {
 /// The air that the packets of one direction of a station are charged with: their attempts, and what
 /// contending for these costs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WayAir {
+pub struct DirectionAirtime {
     /// The air, from [`Options::settle`](super::Options) to the end.
     pub charged: Duration,
     /// The air since the start, over time.

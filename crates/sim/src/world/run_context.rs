@@ -47,7 +47,7 @@ pub struct Pair {
     /// The client's addresses: one per access that it is on, in the order of its place.
     pub from: Vec<IpAddr>,
     /// The air that the client is on by its first access, if that is a WiFi.
-    pub air: Option<OnAir>,
+    pub air: Option<WifiStation>,
     /// The agents of Cupid of who is on the air, if there is one: for what it receives, and for what it
     /// sends.
     agents: Option<Agents>,
@@ -89,12 +89,12 @@ impl Pair {
 
 /// A host on the air of a WiFi.
 #[derive(Clone, Debug)]
-pub struct OnAir {
+pub struct WifiStation {
     air: Air,
     station: StationId,
 }
 
-impl OnAir {
+impl WifiStation {
     /// An agent of Cupid on the host, which hears what its radio hears from `now` on, for payload that goes
     /// one way.
     /// What it hears goes into a capture as well, and what it reports to a hook, if there are such.
@@ -201,7 +201,7 @@ impl<'a> RunContext<'a> {
             client: world.host_with(&format!("client{i}"), client),
             address: SocketAddr::new(*server, PORT),
             from: client.clone(),
-            air: air.clone().map(|(air, station)| OnAir { air, station }),
+            air: air.clone().map(|(air, station)| WifiStation { air, station }),
             agents: None,
             own: None,
         });

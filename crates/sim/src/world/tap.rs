@@ -11,10 +11,10 @@ use super::output::FlowSample;
 
 /// Tap that samples the sending side of one flow.
 #[derive(Default)]
-pub struct Tap(Mutex<Seen>);
+pub struct Tap(Mutex<TapState>);
 
 #[derive(Default)]
-struct Seen {
+struct TapState {
     source: Option<Source>,
     samples: Vec<FlowSample>,
 }
@@ -71,7 +71,7 @@ impl Tap {
         seen.samples.push(sample);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, TapState> {
         self.0.lock()
     }
 }

@@ -28,9 +28,9 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ActorResult, CachedMetrics, Caches, ClaimContext, ClaimRun, Draws, Ended, Figures, Flow,
+    ActorResult, CachedMetrics, Caches, ClaimContext, ClaimRun, Draws, EndedRun, Figures, Flow,
     Headline, Metric, NoDraws, Part, PartResult, ReportSection, Running, Sense, Traffic,
-    TrafficClaims, TrafficReport, Unit, Workload,
+    TrafficClaims, TrafficDescription, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext, RunOutput};
 
@@ -272,7 +272,7 @@ impl Traffic for Transfers {
 }
 
 impl TrafficReport for Transfers {
-    fn about(&self, _: &Plan) -> About {
+    fn about(&self, _: &Plan) -> TrafficDescription {
         report::about(self)
     }
 
@@ -393,7 +393,7 @@ impl Part for Output {
         claims::keep(Transfers::of(&run.plan.scenario), self, run)
     }
 
-    fn result(&self, _: &Ended<'_>) -> PartResult {
+    fn result(&self, _: &EndedRun<'_>) -> PartResult {
         let actor = |transfer: &TransferOutput, part: bool| {
             let mut figures = Figures::default();
             let goodput = transfer.goodput_bps();

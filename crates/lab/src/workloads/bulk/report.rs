@@ -7,7 +7,7 @@ use airlane_judge::reporting::words::{count, list, sentence};
 use airlane_judge::reporting::{cell, over};
 use airlane_sim::Results;
 use airlane_sim::Samples;
-use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
+use airlane_sim::workload::{Headline, ReportSection, RunResult, SweepForm, TrafficDescription};
 
 /// Goodput of each transfer, bits/s; `None` if one has none.
 fn goodput(run: &RunResult) -> Option<Vec<f64>> {
@@ -20,13 +20,13 @@ fn slowest(run: &RunResult) -> Option<f64> {
     goodput(run)?.into_iter().min_by(f64::total_cmp)
 }
 
-pub(super) fn about(transfers: &Transfers) -> About {
+pub(super) fn about(transfers: &Transfers) -> TrafficDescription {
     let count_all = transfers.count();
     let who = match count_all {
         1 => "one transfer of data".to_owned(),
         n => format!("{} transfers of data", count(n)),
     };
-    About { who: vec![who], count: count_all, ..About::default() }
+    TrafficDescription { who: vec![who], count: count_all, ..TrafficDescription::default() }
 }
 
 pub(super) fn headlines() -> Vec<Headline> {
@@ -35,12 +35,12 @@ pub(super) fn headlines() -> Vec<Headline> {
             Column::number("Slowest transfer", "Mbit/s", 2).better(Better::Higher),
             |r| Some(slowest(r)? / 1e6),
         )
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(Column::number("All transfers", "Mbit/s", 2).better(Better::Higher), |r| {
             Some(goodput(r)?.into_iter().sum::<f64>() / 1e6)
         })
         .on_terminal("goodput")
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
         Headline::new(
             Column::number("Evenness of rates", "", 3).help(
                 "Jain's index of the rates: 1 if all have the same, 1/n if one has everything.",

@@ -15,7 +15,7 @@ use super::{
 };
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::{OnAir, Pair, RunContext, Tap};
+use airlane_sim::world::{Pair, RunContext, Tap, WifiStation};
 
 /// Suffixes of the names of the connections of a transfer that goes both ways: `.down`, `.up`.
 pub(super) const DOWN: &str = "down";
@@ -40,7 +40,7 @@ struct RunningTransfer {
     name: String,
     start: Time,
     connections: Vec<RunningConnection>,
-    air: Option<OnAir>,
+    air: Option<WifiStation>,
 }
 
 /// Transfers that run.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NAME, Output, ParticipantOutput, Participants, pooled};
 use airlane_sim::workload::{
-    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense, Unit,
+    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Metric, SceneRuns, Sense, Unit,
 };
 use airlane_sim::world::{DirectionOutput, LinkSampleRow};
 
@@ -133,7 +133,7 @@ pub(super) fn metrics(traffic: &Participants, names: &[String]) -> Vec<Metric> {
 }
 
 /// The figures of draws.
-pub(super) fn of_draws(traffic: &Participants, compared: &Compared<'_>) -> ByMetric {
+pub(super) fn of_draws(traffic: &Participants, compared: &SceneRuns<'_>) -> ByMetric {
     if traffic.0.is_empty() || compared.names.len() < 2 {
         return ByMetric::new();
     }

@@ -27,9 +27,9 @@ use airlane_sim::Results;
 use airlane_sim::identity;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Compared, Ended, Headline,
-    Metric, OverTime, Part, PartResult, ReportSection, Running, Sense, Traffic, TrafficClaims,
-    TrafficReport, Unit, Workload,
+    ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, EndedRun, Headline, Metric, OverTime,
+    Part, PartResult, ReportSection, Running, SceneRuns, Sense, Traffic, TrafficClaims,
+    TrafficDescription, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::RunContext;
 use scheme::OfScheme;
@@ -254,7 +254,7 @@ impl Traffic for Participants {
 }
 
 impl TrafficReport for Participants {
-    fn about(&self, plan: &Plan) -> About {
+    fn about(&self, plan: &Plan) -> TrafficDescription {
         report::about(self, plan)
     }
 
@@ -288,7 +288,7 @@ impl TrafficClaims for Participants {
         claims::metrics(self, names)
     }
 
-    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+    fn claim_samples(&self, compared: &SceneRuns<'_>) -> ByMetric {
         claims::of_draws(self, compared)
     }
 }
@@ -320,7 +320,7 @@ struct ParticipantOutput {
 }
 
 impl Part for Output {
-    fn result(&self, _: &Ended<'_>) -> PartResult {
+    fn result(&self, _: &EndedRun<'_>) -> PartResult {
         figures::result(self)
     }
 
@@ -328,7 +328,7 @@ impl Part for Output {
         claims::keep(self, run)
     }
 
-    fn over_time(&self, _: &Ended<'_>) -> OverTime {
+    fn over_time(&self, _: &EndedRun<'_>) -> OverTime {
         over_time::of(self)
     }
 }

@@ -7,14 +7,14 @@ use airlane_judge::reporting::words::{count, list};
 use airlane_judge::reporting::{by_actor, cdf_lines};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
+use airlane_sim::workload::{Headline, ReportSection, RunResult, SweepForm, TrafficDescription};
 
-pub(super) fn about(participants: &Participants, _: &Plan) -> About {
+pub(super) fn about(participants: &Participants, _: &Plan) -> TrafficDescription {
     let number = participants.each().count();
     if number == 0 {
-        return About::default();
+        return TrafficDescription::default();
     }
-    About {
+    TrafficDescription {
         who: vec![format!("a call of {}", count(number))],
         count: number,
         terms: vec![
@@ -30,7 +30,7 @@ pub(super) fn about(participants: &Participants, _: &Plan) -> About {
                 "A pause between two frames of three times the mean, and of 150 ms more than it.",
             ),
         ],
-        ..About::default()
+        ..TrafficDescription::default()
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| Some(r.figures.value("received_mean_bps")? / 1e6),
         )
         .on_terminal("received")
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(
             Column::number("Worst", "Mbit/s", 2)
                 .better(Better::Higher)
@@ -51,7 +51,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| Some(r.figures.value("received_min_bps")? / 1e6),
         )
         .on_terminal("worst")
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
         Headline::new(
             Column::number("Frame delay", "ms", 0)
                 .better(Better::Lower)
@@ -59,7 +59,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| Some(1e3 * r.mean_of(NAME, "frame_delay_p95_s")?),
         )
         .on_terminal("delay")
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(
             Column::number("Freezes", "1/min", 2)
                 .better(Better::Lower)
@@ -67,7 +67,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| r.mean_of(NAME, "freezes_per_minute"),
         )
         .on_terminal("freezes")
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
     ]
 }
 

@@ -7,9 +7,9 @@ use airlane_judge::reporting::words::{count, list};
 use airlane_judge::reporting::{by_actor, cdf_lines};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{About, Headline, InSweep, ReportSection};
+use airlane_sim::workload::{Headline, ReportSection, SweepForm, TrafficDescription};
 
-pub(super) fn about(streams: &Streams, _: &Plan) -> About {
+pub(super) fn about(streams: &Streams, _: &Plan) -> TrafficDescription {
     let who = match streams.0.len() {
         0 => Vec::new(),
         1 => vec!["one stream of live video".to_owned()],
@@ -32,7 +32,13 @@ pub(super) fn about(streams: &Streams, _: &Plan) -> About {
         term("Latency", "From the capture of a frame to its last byte that is shown."),
     ];
     let terms = if streams.0.is_empty() { Vec::new() } else { terms };
-    About { who, count: streams.0.len(), constants: vec!["Clips"], terms, ..About::default() }
+    TrafficDescription {
+        who,
+        count: streams.0.len(),
+        constants: vec!["Clips"],
+        terms,
+        ..TrafficDescription::default()
+    }
 }
 
 pub(super) fn headlines() -> Vec<Headline> {
@@ -44,7 +50,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| r.mean_of(NAME, "sqi_ssim_db"),
         )
         .on_terminal("SQI-SSIM")
-        .in_sweep(InSweep::DrawnInRange),
+        .in_sweep(SweepForm::DrawnInRange),
         Headline::new(
             Column::number("99 % latency", "ms", 0)
                 .better(Better::Lower)
@@ -52,7 +58,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| Some(1e3 * r.mean_of(NAME, "latency_p99_s")?),
         )
         .on_terminal("99 % latency")
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(
             Column::number("Shown", "frames/s", 1)
                 .better(Better::Higher)
@@ -60,14 +66,14 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| r.mean_of(NAME, "shown_fps"),
         )
         .on_terminal("shown")
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
         Headline::new(
             Column::number("99 % age", "ms", 0)
                 .better(Better::Lower)
                 .help("One picture of a hundred is older when the next one comes."),
             |r| Some(1e3 * r.mean_of(NAME, "age_p99_s")?),
         )
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
     ]
 }
 

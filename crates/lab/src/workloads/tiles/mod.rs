@@ -28,8 +28,8 @@ use airlane_sim::Results;
 use airlane_sim::identity;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, Caches, Draws, Ended, Flow, Headline, Metric, OverTime, Part, PartResult, ReportSection,
-    Running, Sense, Traffic, TrafficClaims, TrafficReport, Unit, Workload,
+    Caches, Draws, EndedRun, Flow, Headline, Metric, OverTime, Part, PartResult, ReportSection,
+    Running, Sense, Traffic, TrafficClaims, TrafficDescription, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext};
 
@@ -208,7 +208,7 @@ impl Traffic for Sessions {
 }
 
 impl TrafficReport for Sessions {
-    fn about(&self, plan: &Plan) -> About {
+    fn about(&self, plan: &Plan) -> TrafficDescription {
         report::about(self, plan)
     }
 
@@ -270,11 +270,11 @@ impl Part for Output {
             .collect()
     }
 
-    fn result(&self, _: &Ended<'_>) -> PartResult {
+    fn result(&self, _: &EndedRun<'_>) -> PartResult {
         figures::result(self)
     }
 
-    fn over_time(&self, _: &Ended<'_>) -> OverTime {
+    fn over_time(&self, _: &EndedRun<'_>) -> OverTime {
         over_time::of(self)
     }
 }

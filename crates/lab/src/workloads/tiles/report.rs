@@ -7,9 +7,9 @@ use airlane_judge::reporting::words::{count, list};
 use airlane_judge::reporting::{by_actor, cdf_lines};
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::{About, Headline, InSweep, ReportSection};
+use airlane_sim::workload::{Headline, ReportSection, SweepForm, TrafficDescription};
 
-pub(super) fn about(sessions: &Sessions, _: &Plan) -> About {
+pub(super) fn about(sessions: &Sessions, _: &Plan) -> TrafficDescription {
     let who = match sessions.0.len() {
         0 => Vec::new(),
         1 => vec!["one viewer of a 360-degree video".to_owned()],
@@ -27,12 +27,12 @@ pub(super) fn about(sessions: &Sessions, _: &Plan) -> About {
         ),
     ];
     let terms = if sessions.0.is_empty() { Vec::new() } else { terms };
-    About {
+    TrafficDescription {
         who,
         count: sessions.0.len(),
         constants: vec!["Titles, heads"],
         terms,
-        ..About::default()
+        ..TrafficDescription::default()
     }
 }
 
@@ -45,14 +45,14 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| r.mean_of(NAME, "viewport_psnr_db"),
         )
         .on_terminal("viewport")
-        .in_sweep(InSweep::DrawnInRange),
+        .in_sweep(SweepForm::DrawnInRange),
         Headline::new(
             Column::number("Worst tenth", "dB", 1)
                 .better(Better::Higher)
                 .help("A tenth of all GoPs have less."),
             |r| r.mean_of(NAME, "viewport_psnr_p10_db"),
         )
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
         Headline::new(
             Column::number("Missing tiles", "%", 1)
                 .better(Better::Lower)
@@ -60,13 +60,13 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| Some(100.0 * r.mean_of(NAME, "late_share")?),
         )
         .on_terminal("missing")
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(
             Column::number("In time", "Mbit/s", 1).help("Bits of tiles that were there in time."),
             |r| Some(r.mean_of(NAME, "used_bps")? / 1e6),
         )
         .on_terminal("in time")
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
     ]
 }
 

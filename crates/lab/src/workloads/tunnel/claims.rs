@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{NAME, OfScheme, Output};
 use airlane_sim::workload::{
-    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Compared, Metric, Sense, Unit,
+    ByMetric, CachedMetrics, ClaimContext, ClaimRun, Metric, SceneRuns, Sense, Unit,
 };
 use airlane_sim::world::{DirectionOutput, LinkSampleRow};
 
@@ -112,7 +112,7 @@ fn windows(
 }
 
 /// The figures of draws, of a claim that compares with schemes that use one radio alone.
-pub(super) fn of_draws(compared: &Compared<'_>) -> ByMetric {
+pub(super) fn of_draws(compared: &SceneRuns<'_>) -> ByMetric {
     let schemes = &compared.plan.scenario.schemes;
     let is_alone = |name: &String| {
         let scheme = schemes.iter().find(|scheme| scheme.name == *name);

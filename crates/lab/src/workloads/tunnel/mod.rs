@@ -24,9 +24,9 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Compared, Draws, Ended, Flow,
-    Headline, Metric, NoDraws, OverTime, Part, PartResult, ReportSection, Running, Sense, Traffic,
-    TrafficClaims, TrafficReport, Unit, Workload,
+    ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Draws, EndedRun, Flow, Headline,
+    Metric, NoDraws, OverTime, Part, PartResult, ReportSection, Running, SceneRuns, Sense, Traffic,
+    TrafficClaims, TrafficDescription, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext};
 
@@ -170,7 +170,7 @@ impl Traffic for Tunnels {
 }
 
 impl TrafficReport for Tunnels {
-    fn about(&self, _: &Plan) -> About {
+    fn about(&self, _: &Plan) -> TrafficDescription {
         report::about(self)
     }
 
@@ -204,7 +204,7 @@ impl TrafficClaims for Tunnels {
         claims::metrics()
     }
 
-    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+    fn claim_samples(&self, compared: &SceneRuns<'_>) -> ByMetric {
         claims::of_draws(compared)
     }
 }
@@ -262,11 +262,11 @@ impl Part for Output {
             .collect()
     }
 
-    fn result(&self, _: &Ended<'_>) -> PartResult {
+    fn result(&self, _: &EndedRun<'_>) -> PartResult {
         figures::result(self)
     }
 
-    fn over_time(&self, run: &Ended<'_>) -> OverTime {
+    fn over_time(&self, run: &EndedRun<'_>) -> OverTime {
         figures::over_time(self, run.at)
     }
 

@@ -6,19 +6,19 @@ use super::{NAME, Tunnels};
 use airlane_judge::reporting::by_actor;
 use airlane_judge::reporting::words::{count, list};
 use airlane_sim::Results;
-use airlane_sim::workload::{About, Headline, InSweep, ReportSection, RunResult};
+use airlane_sim::workload::{Headline, ReportSection, RunResult, SweepForm, TrafficDescription};
 
 /// A figure of the first tunnel.
 fn first(run: &RunResult, metric: &str) -> Option<f64> {
     run.of(NAME).find(|actor| !actor.part)?.value(metric)
 }
 
-pub(super) fn about(tunnels: &Tunnels) -> About {
+pub(super) fn about(tunnels: &Tunnels) -> TrafficDescription {
     let who = match tunnels.0.len() {
         1 => "one stream of data over several radios".to_owned(),
         n => format!("{} streams of data over several radios", count(n)),
     };
-    About { who: vec![who], count: tunnels.0.len(), ..About::default() }
+    TrafficDescription { who: vec![who], count: tunnels.0.len(), ..TrafficDescription::default() }
 }
 
 pub(super) fn headlines() -> Vec<Headline> {
@@ -30,7 +30,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| Some(first(r, "goodput_bps")? / 1e6),
         )
         .on_terminal("in order")
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(
             Column::number("Latency", "ms", 1)
                 .better(Better::Lower)
@@ -38,7 +38,7 @@ pub(super) fn headlines() -> Vec<Headline> {
             |r| first(r, "latency_ms"),
         )
         .on_terminal("latency")
-        .in_sweep(InSweep::Table),
+        .in_sweep(SweepForm::Table),
         Headline::new(
             Column::number("Waits for order", "ms", 1).better(Better::Lower).help(
                 "From coming over a radio to being there in order: 99 % of all bytes wait no longer.",

@@ -6,7 +6,7 @@ use airlane_media::Metric as Quality;
 use airlane_quality::stats;
 
 use super::{NAME, Output, ViewerOutput, Viewers, session};
-use airlane_sim::workload::{ActorResult, Ended, Figures, Metric, PartResult, Sense, Unit};
+use airlane_sim::workload::{ActorResult, EndedRun, Figures, Metric, PartResult, Sense, Unit};
 use airlane_sim::world::FlowSample;
 
 /// The metrics of those who watch.
@@ -35,7 +35,7 @@ pub(super) fn metrics(traffic: &Viewers) -> Vec<Metric> {
 }
 
 /// The figures of a run: of each viewer's session and of all.
-pub(super) fn result(output: &Output, run: &Ended<'_>) -> PartResult {
+pub(super) fn result(output: &Output, run: &EndedRun<'_>) -> PartResult {
     let traffic = Viewers::of(&run.plan.scenario);
     let until = |v: &ViewerOutput| session::over_at(&run.plan.scenario, v.model.start(), run.at);
     let viewers = output.0.iter().zip(&traffic.viewers);

@@ -29,7 +29,7 @@ use airlane_media::Metric as Quality;
 use airlane_minerva::Update;
 
 use airlane_judge::Demo;
-use airlane_judge::Measured;
+use airlane_judge::ExternalResult;
 use airlane_scenario::Place;
 use airlane_scenario::SchemePart;
 use airlane_scenario::{ControllerConfig, Frame, Reader, Scenario, Scheme};
@@ -38,9 +38,9 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::{Plan, Sources};
 use airlane_sim::workload::{
-    About, ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, ClaimSection, Compared, Draws,
-    Ended, Flow, GridVerdict, Headline, Metric, OverTime, Part, PartResult, ReportSection, Running,
-    Traffic, TrafficClaims, TrafficReport, Unit, Workload,
+    ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, ClaimSection, Draws, EndedRun, Flow,
+    GridVerdict, Headline, Metric, OverTime, Part, PartResult, ReportSection, Running, SceneRuns,
+    Traffic, TrafficClaims, TrafficDescription, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{FlowSample, RunContext, RunOutput};
 
@@ -105,7 +105,7 @@ impl airlane_judge::Workload for Vod {
         claims::defaults()
     }
 
-    fn measured_elsewhere(&self, folder: &Path) -> Option<Result<Measured, LabError>> {
+    fn measured_elsewhere(&self, folder: &Path) -> Option<Result<ExternalResult, LabError>> {
         folder.join(browsers::FILE).is_file().then(|| browsers::findings(folder))
     }
 }
@@ -203,7 +203,7 @@ impl Traffic for Viewers {
 }
 
 impl TrafficReport for Viewers {
-    fn about(&self, plan: &Plan) -> About {
+    fn about(&self, plan: &Plan) -> TrafficDescription {
         words::about(self, plan)
     }
 
@@ -241,7 +241,7 @@ impl TrafficClaims for Viewers {
         claims::metrics(self, names)
     }
 
-    fn claim_samples(&self, compared: &Compared<'_>) -> ByMetric {
+    fn claim_samples(&self, compared: &SceneRuns<'_>) -> ByMetric {
         claims::of_draws(compared)
     }
 
@@ -253,7 +253,7 @@ impl TrafficClaims for Viewers {
         claims::measure(measure, plan, caches)
     }
 
-    fn claim_section(&self, compared: &Compared<'_>, samples: &ByMetric) -> ClaimSection {
+    fn claim_section(&self, compared: &SceneRuns<'_>, samples: &ByMetric) -> ClaimSection {
         claims::section(self, compared, samples)
     }
 }
@@ -297,7 +297,7 @@ impl Part for Output {
         self.0.iter().map(flow).collect()
     }
 
-    fn result(&self, run: &Ended<'_>) -> PartResult {
+    fn result(&self, run: &EndedRun<'_>) -> PartResult {
         figures::result(self, run)
     }
 
@@ -305,7 +305,7 @@ impl Part for Output {
         Some(claims::keep(self, run))
     }
 
-    fn over_time(&self, run: &Ended<'_>) -> OverTime {
+    fn over_time(&self, run: &EndedRun<'_>) -> OverTime {
         series::over_time(self, run)
     }
 }

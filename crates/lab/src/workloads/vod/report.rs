@@ -16,7 +16,7 @@ use airlane_scenario::Scheme;
 use airlane_sim::Results;
 use airlane_sim::Samples;
 use airlane_sim::workload::{
-    ActorResult, Caches, Draws, Headline, InSweep, ReportSection, RunResult,
+    ActorResult, Caches, Draws, Headline, ReportSection, RunResult, SweepForm,
 };
 
 /// Samples of a distribution that are drawn: more could not be told apart.
@@ -39,11 +39,11 @@ pub(super) fn headlines(traffic: &Viewers) -> Vec<Headline> {
         )
         .signed()
         .on_terminal("worst QoE")
-        .in_sweep(InSweep::DrawnInRange),
+        .in_sweep(SweepForm::DrawnInRange),
         Headline::new(Column::number("Mean QoE", unit, 1).better(Higher), |r| r.value("mean_qoe"))
             .signed()
             .on_terminal("mean QoE")
-            .in_sweep(InSweep::Table),
+            .in_sweep(SweepForm::Table),
         Headline::new(
             Column::number("Spread", unit, 1)
                 .better(Lower)
@@ -60,7 +60,7 @@ pub(super) fn headlines(traffic: &Viewers) -> Vec<Headline> {
             |r| r.value("stall_total_s"),
         )
         .on_terminal("stalled")
-        .in_sweep(InSweep::Drawn),
+        .in_sweep(SweepForm::Drawn),
         Headline::new(
             Column::number("Start-up", "s", 2)
                 .better(Lower)

@@ -8,7 +8,7 @@ use super::figures::buffer_s;
 use super::words::{metric_title, viewer_title};
 use super::{Output, Viewers};
 use airlane_judge::reporting::series;
-use airlane_sim::workload::{Ended, OverTime};
+use airlane_sim::workload::{EndedRun, OverTime};
 
 /// Chunks before the mean of their QoE says something: the first ones are of the lowest version,
 /// and the step up from them costs more than all that follows.
@@ -18,7 +18,7 @@ const SETTLED: usize = 5;
 const STEP_S: f64 = 0.5;
 
 /// Panels over time of what viewers saw.
-pub(super) fn over_time(output: &Output, run: &Ended<'_>) -> OverTime {
+pub(super) fn over_time(output: &Output, run: &EndedRun<'_>) -> OverTime {
     if output.0.is_empty() {
         return OverTime::default();
     }

@@ -11,10 +11,10 @@ use super::content_draws::ContentDraws;
 use super::types::{Abr, Minerva, Player, Viewers};
 use airlane_judge::reporting::words::{count, file_name, plural, seconds};
 use airlane_sim::plan::Plan;
-use airlane_sim::workload::About;
+use airlane_sim::workload::TrafficDescription;
 
 /// Texts of the page on viewers, content and players, and the terms it uses.
-pub(super) fn about(traffic: &Viewers, plan: &Plan) -> About {
+pub(super) fn about(traffic: &Viewers, plan: &Plan) -> TrafficDescription {
     let who = match traffic.viewers.len() {
         1 => "one viewer".to_owned(),
         n => format!("{} viewers{}", count(n), which_videos(plan)),
@@ -25,7 +25,7 @@ pub(super) fn about(traffic: &Viewers, plan: &Plan) -> About {
         facts.push(Fact::new("Content", format!("{}, {videos}", file_name(&corpus.name))));
         facts.push(Fact::new("Player", player(&traffic.player)));
     }
-    About {
+    TrafficDescription {
         who: vec![who],
         count: traffic.viewers.len(),
         constants: vec!["videos", "players"],

@@ -20,8 +20,8 @@ use airlane_sim::LabError;
 use airlane_sim::Results;
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    About, ActorResult, Caches, Ended, Figures, Metric, Part, PartResult, ReportSection, Running,
-    Sense, Traffic, TrafficClaims, TrafficReport, Unit, Workload,
+    ActorResult, Caches, EndedRun, Figures, Metric, Part, PartResult, ReportSection, Running,
+    Sense, Traffic, TrafficClaims, TrafficDescription, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::{RunContext, RunOutput};
 
@@ -120,7 +120,7 @@ impl Traffic for WebTraffic {
 }
 
 impl TrafficReport for WebTraffic {
-    fn about(&self, _: &Plan) -> About {
+    fn about(&self, _: &Plan) -> TrafficDescription {
         report::about(self)
     }
 
@@ -158,7 +158,7 @@ impl Output {
 }
 
 impl Part for Output {
-    fn result(&self, run: &Ended<'_>) -> PartResult {
+    fn result(&self, run: &EndedRun<'_>) -> PartResult {
         let span = run.at.since_start().as_secs_f64().max(f64::MIN_POSITIVE);
         let actor = |web: &EntryOutput| {
             let mut figures = Figures::default();

@@ -5,15 +5,15 @@ use airlane_report::model::{Cell, Column, Table};
 use super::{NAME, WebTraffic};
 use airlane_judge::reporting::{cell, over, words};
 use airlane_sim::Results;
-use airlane_sim::workload::{About, ActorResult, ReportSection};
+use airlane_sim::workload::{ActorResult, ReportSection, TrafficDescription};
 
-pub(super) fn about(traffic: &WebTraffic) -> About {
+pub(super) fn about(traffic: &WebTraffic) -> TrafficDescription {
     let who = traffic.0.iter().map(|entry| {
         let (load, servers) = (words::mbps(entry.load.as_f64()), entry.servers);
         format!("web traffic of {load} from {servers} servers")
     });
     // Even one entry is many connections.
-    About { who: who.collect(), count: 2, ..About::default() }
+    TrafficDescription { who: who.collect(), count: 2, ..TrafficDescription::default() }
 }
 
 /// A table with a row per entry and scheme.

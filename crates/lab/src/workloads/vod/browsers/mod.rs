@@ -19,7 +19,7 @@ use airlane_report::model;
 use self::judge::JudgedRun;
 use self::record::{Record, Scheme};
 use self::scenario::{Side, sides};
-use airlane_judge::Measured;
+use airlane_judge::ExternalResult;
 use airlane_judge::reporting::{self, ReportedRun, words};
 use airlane_judge::summary::{CheckEntry, ClaimEntry, Verdict};
 use airlane_sim::Common;
@@ -38,7 +38,7 @@ const TABLES: &str = "tables";
 ///
 /// # Errors
 /// If the file or the tables beside it are not what they should be; a fault of a run.
-pub(super) fn findings(folder: &Path) -> Result<Measured, LabError> {
+pub(super) fn findings(folder: &Path) -> Result<ExternalResult, LabError> {
     let file = folder.join(FILE);
     let record = Record::read(&file)?;
     let mut common = Common { content: Some(folder.join(TABLES)), ..Common::default() };
@@ -73,7 +73,7 @@ pub(super) fn findings(folder: &Path) -> Result<Measured, LabError> {
     story.report.lead = lead(&record);
     story.report.notes.splice(0..0, notes(&record));
     let fails = story.summary.claims.iter().filter(|c| c.verdict == Verdict::Fails).count();
-    Ok(Measured {
+    Ok(ExternalResult {
         table: story.table,
         failed: story.failed + fails,
         summary: story.summary,

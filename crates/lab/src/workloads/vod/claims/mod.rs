@@ -12,7 +12,7 @@ mod value;
 use super::{NAME, Output, Viewers};
 use airlane_sim::plan::Plan;
 use airlane_sim::workload::{
-    ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Compared, Metric,
+    ByMetric, CachedMetrics, Caches, ClaimContext, ClaimRun, Metric, SceneRuns,
 };
 
 pub(super) use metrics::{metrics, run_metrics};
@@ -36,7 +36,7 @@ pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
 }
 
 /// The figures of draws.
-pub(super) fn of_draws(compared: &Compared<'_>) -> ByMetric {
+pub(super) fn of_draws(compared: &SceneRuns<'_>) -> ByMetric {
     samples::mixes(compared)
         .map(|mixes| samples::samples(&mixes, compared.names))
         .unwrap_or_default()

@@ -9,7 +9,7 @@ use super::metrics::{
 };
 use super::optimum;
 use airlane_sim::identity::text;
-use airlane_sim::workload::{ByMetric, ClaimRun, Compared};
+use airlane_sim::workload::{ByMetric, ClaimRun, SceneRuns};
 
 /// Text of all that figures depend on and no scenario contains: the constants of the metrics, the
 /// defaults of Minerva's controller, and the calibrated alphas.
@@ -42,7 +42,7 @@ impl Mix<'_> {
 }
 
 /// The mixes of a claim's scene, in order.
-pub(super) fn mixes<'a>(compared: &Compared<'a>) -> Option<Vec<Mix<'a>>> {
+pub(super) fn mixes<'a>(compared: &SceneRuns<'a>) -> Option<Vec<Mix<'a>>> {
     let mix = |(case, seeds): (usize, &Vec<Vec<&'a ClaimRun>>)| {
         let figures = |run: &&'a ClaimRun| run.kept.of::<Figures>();
         let runs = seeds.iter().map(|runs| runs.iter().map(figures).collect());

@@ -7,7 +7,7 @@ use super::figures::Figures;
 use super::metrics::STEP;
 use super::samples::{self, Mix};
 use airlane_judge::reporting::words::scheme_title;
-use airlane_sim::workload::{ByMetric, ClaimSection, Compared};
+use airlane_sim::workload::{ByMetric, ClaimSection, SceneRuns};
 
 /// The name of the offline optimum among the lines of a chart.
 const OPTIMUM: &str = "optimum";
@@ -18,7 +18,7 @@ const MAX_VIDEOS: usize = 8;
 /// Section of a scene; empty unless every run has what it takes.
 pub(crate) fn section(
     traffic: &Viewers,
-    compared: &Compared<'_>,
+    compared: &SceneRuns<'_>,
     samples: &ByMetric,
 ) -> ClaimSection {
     let Some(mixes) = samples::mixes(compared) else { return ClaimSection::default() };
@@ -35,7 +35,7 @@ pub(crate) fn section(
 }
 
 /// A row per mix: its videos, the lowest QoE under every scheme and at the optimum.
-fn by_mix(compared: &Compared<'_>, list: &[Mix<'_>], unit: &str) -> Table {
+fn by_mix(compared: &SceneRuns<'_>, list: &[Mix<'_>], unit: &str) -> Table {
     let mut table = Table::new("Mix by mix", Vec::new());
     table.note = "Means over the seeds of a mix.".to_owned();
     let mut columns = vec![Column::text("Mix"), Column::text("Videos")];
@@ -75,7 +75,7 @@ fn by_mix(compared: &Compared<'_>, list: &[Mix<'_>], unit: &str) -> Table {
     table
 }
 
-fn cdfs(compared: &Compared<'_>, mixes: &[Mix<'_>], samples: &ByMetric, unit: &str) -> Vec<Cdf> {
+fn cdfs(compared: &SceneRuns<'_>, mixes: &[Mix<'_>], samples: &ByMetric, unit: &str) -> Vec<Cdf> {
     let flat = |metric: &str| -> Vec<f64> {
         samples
             .get(metric)
