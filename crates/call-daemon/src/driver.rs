@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::conference::{CallStatus, Conference, JoinRequest, ParticipantId};
 use crate::error::Refusal;
-use crate::media::answerer::Answered;
+use crate::media::answerer::AnsweredSession;
 use crate::media::remote::{Remote, Transport};
 use crate::media::session::Datagram;
 use crate::media_tcp::connections::{ConnectionEvent, ConnectionTable, EventKind};
@@ -26,7 +26,7 @@ pub(crate) enum Command {
     /// Request to take part, with the session that answers the offer.
     Join {
         request: JoinRequest,
-        answered: Box<Answered>,
+        answered: Box<AnsweredSession>,
         reply: oneshot::Sender<Result<ParticipantId, Refusal>>,
     },
     /// End of a participation, by its secret name; the reply is false if there is none.

@@ -33,7 +33,7 @@ impl std::fmt::Debug for ConferenceHandle {
 
 /// Answer to a client that takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Joined {
+pub struct JoinAnswer {
     /// Number of the participant.
     pub id: ParticipantId,
     /// Answer in SDP.
@@ -87,7 +87,7 @@ impl ConferenceHandle {
         role: Role,
         name: &str,
         offer: &str,
-    ) -> Result<Joined, Refusal> {
+    ) -> Result<JoinAnswer, Refusal> {
         let answered = self.answerer.answer(offer, self.clock.instant(self.runtime.now()))?;
         let resource = self.answerer.secret::<16>().map_err(|e| Refusal::Offer(e.to_string()))?;
         let sdp = answered.sdp.clone();
@@ -97,7 +97,7 @@ impl ConferenceHandle {
         let command = Command::Join { request, answered: Box::new(answered), reply };
         self.commands.send(command).await.map_err(|_| Refusal::Stopping)?;
         let id = joined.await.map_err(|_| Refusal::Stopping)??;
-        Ok(Joined { id, sdp, resource })
+        Ok(JoinAnswer { id, sdp, resource })
     }
 
     /// Ends a participation by its secret name; false if there is none.

@@ -19,11 +19,11 @@ mod turn;
 
 pub use airlane_certificate::CertificateFiles;
 pub use conference::{
-    CallLimits, CallStatus, ConnectionQuality, FromClient, ParticipantId, ParticipantStatus,
-    Person, Role, RoomStatus, ToClient,
+    CallLimits, CallStatus, ConnectionQuality, FromClient, ParticipantId, ParticipantInfo,
+    ParticipantStatus, Role, RoomStatus, ToClient,
 };
 pub use error::{CallError, Refusal};
-pub use handle::{ConferenceHandle, Joined};
+pub use handle::{ConferenceHandle, JoinAnswer};
 pub use invitation::invitation;
 pub use media::remote::Transport;
 pub use media_tcp::framing::{FrameDecoder, FrameTooLong, MAX_FRAME_BYTES, frame_header};

@@ -23,7 +23,7 @@ use crate::http::connections::{Connections, Security};
 use crate::http::offer_limiter::OfferLimiter;
 use crate::http::signalling::{PageSettings, Signalling};
 use crate::status::StatusAnswers;
-use crate::turn::{Turn, TurnConfig};
+use crate::turn::{TurnConfig, TurnCredentials};
 
 /// Connections over TCP, in all and of one address.
 const MAX_CONNECTIONS: usize = 1024;
@@ -175,7 +175,7 @@ impl CallServer {
                 max_bitrate_bps: config.limits.max_bitrate_bps,
             },
             room_key: config.room_key.as_deref().map(HmacKey::read).transpose()?,
-            turn: config.turn.as_ref().map(Turn::read).transpose()?,
+            turn: config.turn.as_ref().map(TurnCredentials::read).transpose()?,
         });
         let (stopping, stops) = watch::channel(false);
         let connections = Connections {

@@ -80,12 +80,12 @@ impl IceServer {
 
 /// Maker of credentials.
 #[derive(Clone)]
-pub(crate) struct Turn {
+pub(crate) struct TurnCredentials {
     uris: Vec<TurnUri>,
     key: hmac::Key,
 }
 
-impl Turn {
+impl TurnCredentials {
     /// Reads the secret: the text of a file that its owner alone may read, without the end of its line.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn credentials_are_the_time_and_its_signature() {
         let uri: TurnUri = "turn:t.example:3478?transport=tcp".parse().unwrap();
-        let turn = Turn::new(vec![uri], b"north", Path::new("secret")).unwrap();
+        let turn = TurnCredentials::new(vec![uri], b"north", Path::new("secret")).unwrap();
         let server = turn.ice_server(1_433_895_918 - LIFETIME_S);
         // printf 1433895918 | openssl dgst -binary -sha1 -hmac north | base64
         assert_eq!(server.username, "1433895918");
@@ -130,7 +130,7 @@ mod tests {
             ),
             "{link}"
         );
-        assert!(Turn::new(Vec::new(), b"", Path::new("secret")).is_err());
+        assert!(TurnCredentials::new(Vec::new(), b"", Path::new("secret")).is_err());
     }
 
     #[test]

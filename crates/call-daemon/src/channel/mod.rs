@@ -12,7 +12,7 @@ use airlane_plum::{
     ServerControl, State,
 };
 
-use self::queueing::Queueing;
+use self::queueing::QueueingDelay;
 use crate::media::session::Traffic;
 
 /// Interval at which a notice is repeated: the client leaves the Constrained state without.
@@ -30,7 +30,7 @@ const MAX_REPORTED_BPS: f64 = 10e9;
 
 /// Counts at one time.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
+struct CountSnapshot {
     at: Time,
     traffic: Traffic,
 }
@@ -40,9 +40,9 @@ struct Counted {
 pub(crate) struct Channel {
     capacity: CapacityEstimator,
     control: ServerControl,
-    queueing: Queueing,
+    queueing: QueueingDelay,
     /// Counts of the last seconds, the latest last.
-    counted: VecDeque<Counted>,
+    counted: VecDeque<CountSnapshot>,
     /// Bytes to the client that have arrived.
     delivered_bytes: f64,
     /// Bytes that had been sent when those that arrived last were.
@@ -70,7 +70,7 @@ impl Channel {
         Self {
             capacity: CapacityEstimator::new(CapacityMethod::Peak { ample }),
             control: ServerControl::default(),
-            queueing: Queueing::default(),
+            queueing: QueueingDelay::default(),
             counted: VecDeque::new(),
             delivered_bytes: 0.0,
             sent_before: 0,
@@ -126,7 +126,7 @@ impl Channel {
         let new = sent.saturating_sub(self.sent_before);
         self.sent_before = self.sent_before.max(sent);
         self.delivered_bytes += new as f64 * (1.0 - self.down_loss.clamp(0.0, 1.0));
-        self.counted.push_back(Counted { at: now, traffic });
+        self.counted.push_back(CountSnapshot { at: now, traffic });
         let window = RATE_WINDOW.max(MAX_ROUND_TRIP);
         while self.counted.get(1).is_some_and(|of| now.since(of.at) >= window) {
             self.counted.pop_front();
@@ -146,7 +146,7 @@ impl Channel {
     /// Rates that came from the client and went to it over the last second.
     pub(crate) fn rates(&self) -> (Rate, Rate) {
         let Some(last) = self.counted.back() else { return (Rate::ZERO, Rate::ZERO) };
-        let since = |of: &&Counted| last.at.since(of.at) >= RATE_WINDOW;
+        let since = |of: &&CountSnapshot| last.at.since(of.at) >= RATE_WINDOW;
         let first = self.counted.iter().rev().find(since).or(self.counted.front());
         let Some(first) = first else { return (Rate::ZERO, Rate::ZERO) };
         let time = last.at.since(first.at);

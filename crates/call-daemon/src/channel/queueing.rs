@@ -39,7 +39,7 @@ impl Baseline {
 
 /// Waiting time of packets of both directions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Queueing {
+pub(crate) struct QueueingDelay {
     up: Baseline,
     /// Delay that others are told relative to: absolute send times have a clock of their own.
     up_origin_s: Option<f64>,
@@ -50,7 +50,7 @@ pub(crate) struct Queueing {
     round_trips: VecDeque<f64>,
 }
 
-impl Queueing {
+impl QueueingDelay {
     /// Takes a packet of the client: its arrival less its absolute send time, in seconds, whatever the clocks.
     pub(crate) fn on_uplink(&mut self, now: Time, delay_s: f64) {
         let origin = *self.up_origin_s.get_or_insert(delay_s);
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn uplinks_wait_by_their_send_times_whatever_the_clock_and_when_it_wraps() {
-        let mut queueing = Queueing::default();
+        let mut queueing = QueueingDelay::default();
         queueing.on_uplink(at(0), 63.99);
         assert_eq!(queueing.take(), Duration::ZERO);
         // The clock of 64 s began anew: 30 ms more.
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn one_late_answer_is_no_queue_and_three_are() {
-        let mut queueing = Queueing::default();
+        let mut queueing = QueueingDelay::default();
         for (n, ms) in [20, 21, 20, 90, 22, 21].into_iter().enumerate() {
             queueing.on_round_trip(at(100 * n as u64), Duration::from_millis(ms));
             assert!(queueing.take() <= Duration::from_millis(2));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_longer_route_is_the_least_delay_after_a_minute() {
-        let mut queueing = Queueing::default();
+        let mut queueing = QueueingDelay::default();
         queueing.on_uplink(at(0), 1.0);
         queueing.take();
         for second in 1..=75 {

@@ -16,10 +16,10 @@ use str0m::rtp::{RtpPacket, Ssrc};
 use super::ClientSummary;
 use super::frames::{FrameBuffer, Packet};
 use super::reception::Reception;
-use super::sending::{AUDIO_BPS, Clocked, SentVideo};
+use super::sending::{AUDIO_BPS, SentVideo, TimedMedia};
 use super::sound::Sound;
 use crate::clock::Clock;
-use crate::conference::{FromClient, ParticipantId, Person, ToClient};
+use crate::conference::{FromClient, ParticipantId, ParticipantInfo, ToClient};
 use crate::media::extension::Mark;
 use crate::media::session::{Datagram, MEDIA_SHARE, Session};
 use crate::server::VideoCodec;
@@ -55,10 +55,10 @@ pub(super) struct Core {
     name: String,
     pub(super) started: Time,
     connected: Option<Time>,
-    pub(super) video: Option<Clocked<SentVideo>>,
+    pub(super) video: Option<TimedMedia<SentVideo>>,
     /// Encodings that are sent.
     pub(super) sent_encodings: usize,
-    pub(super) audio: Option<Clocked<(Mid, Arc<Sound>)>>,
+    pub(super) audio: Option<TimedMedia<(Mid, Arc<Sound>)>>,
     /// Packets of audio so far.
     pub(super) sent_packets: usize,
     lines: BTreeMap<Mid, ReceivingLine>,
@@ -102,9 +102,9 @@ impl Core {
             name,
             started: now,
             connected: None,
-            video: video.map(|media| Clocked { media, due: None }),
+            video: video.map(|media| TimedMedia { media, due: None }),
             sent_encodings: 1,
-            audio: audio.map(|media| Clocked { media, due: None }),
+            audio: audio.map(|media| TimedMedia { media, due: None }),
             sent_packets: 0,
             lines: receiving.into_iter().map(|(mid, kind)| (mid, line(kind))).collect(),
             channel: None,
@@ -238,7 +238,7 @@ impl Core {
         }
     }
 
-    fn on_people(&mut self, people: Vec<Person>) {
+    fn on_people(&mut self, people: Vec<ParticipantInfo>) {
         for line in self.lines.values_mut() {
             line.source = None;
         }

@@ -47,7 +47,7 @@ pub(super) struct WaitingFrame {
 }
 
 /// Media with the time of its next frame or packet; `None`: it has not begun.
-pub(super) struct Clocked<T> {
+pub(super) struct TimedMedia<T> {
     pub(super) media: T,
     pub(super) due: Option<Time>,
 }

@@ -19,7 +19,7 @@ pub enum ToClient {
     /// All participants, the client among them: whenever something about one has changed.
     People {
         /// Participants in the order of their arrival.
-        people: Vec<Person>,
+        people: Vec<ParticipantInfo>,
     },
     /// Participant who speaks, or spoke last.
     Speaker {
@@ -81,7 +81,7 @@ pub enum FromClient {
 
 /// Participant as the others see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Person {
+pub struct ParticipantInfo {
     /// Number of the participant.
     pub id: ParticipantId,
     /// Name.

@@ -6,11 +6,11 @@
 //!                         '--> Room: slots, speaker, states
 //! ```
 
-mod aim;
 mod audio_rate;
 mod config;
 mod coordination;
 mod demux;
+mod estimator_targets;
 mod events;
 mod messages;
 mod participant;
@@ -29,16 +29,16 @@ use str0m::Event;
 use str0m::net::Transmit;
 
 pub use self::config::CallLimits;
-pub use self::messages::{ConnectionQuality, FromClient, ParticipantId, Person, ToClient};
+pub use self::messages::{ConnectionQuality, FromClient, ParticipantId, ParticipantInfo, ToClient};
 pub use self::participant::Role;
 pub use self::status::{CallStatus, ParticipantStatus, RoomStatus};
 
 use self::demux::Demux;
-use self::participant::{Joining, Participant};
+use self::participant::{JoiningParticipant, Participant};
 use self::room::Room;
 use crate::clock::Clock;
 use crate::error::Refusal;
-use crate::media::answerer::Answered;
+use crate::media::answerer::AnsweredSession;
 use crate::media::remote::Remote;
 use crate::media::session::Datagram;
 use crate::media::stun;
@@ -130,7 +130,7 @@ impl Conference {
         &mut self,
         now: Time,
         request: JoinRequest,
-        answered: Answered,
+        answered: AnsweredSession,
     ) -> Result<ParticipantId, Refusal> {
         if let Some(refusal) = self.refusal(&request.room) {
             return Err(refusal);
@@ -140,7 +140,8 @@ impl Conference {
         self.joined_total += 1;
         let JoinRequest { room, name, role, resource } = request;
         let max_bitrate = Rate::from_bps(self.limits.max_bitrate_bps);
-        let joining = Joining { id, room: room.clone(), name, role, resource, max_bitrate };
+        let joining =
+            JoiningParticipant { id, room: room.clone(), name, role, resource, max_bitrate };
         let participant = Participant::new(now, joining, answered);
         self.demux.add(participant.fragment.clone(), id);
         self.participants.insert(id, participant);

@@ -9,13 +9,13 @@ use str0m::channel::ChannelId;
 use str0m::media::{MediaKind, Mid};
 use str0m::rtp::{RtpPacket, Ssrc};
 
-use super::aim::{Aim, Bitrates, Downlink};
 use super::audio_rate::AudioRate;
-use super::messages::{ParticipantId, Person, ToClient};
-use super::shares::{Division, Video, divide};
+use super::estimator_targets::{Bitrates, Downlink, EstimatorTargets};
+use super::messages::{ParticipantId, ParticipantInfo, ToClient};
+use super::shares::{RateDivision, Video, divide};
 use super::slots::Slots;
 use crate::channel::Channel;
-use crate::media::answerer::Answered;
+use crate::media::answerer::AnsweredSession;
 use crate::media::line::Line;
 use crate::media::session::{MEDIA_SHARE, Session};
 use crate::media::track::Track;
@@ -71,7 +71,7 @@ pub(crate) struct Participant {
     pub(crate) is_connected: bool,
     /// Its channel: capacity, estimates, and what is held.
     pub(crate) path: Channel,
-    aim: Aim,
+    aim: EstimatorTargets,
     audio: AudioRate,
     /// True if some of what others send is not forwarded to it for lack of bandwidth.
     pub(crate) is_thinned: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Participant {
 }
 
 /// Description of a participant who joins.
-pub(crate) struct Joining {
+pub(crate) struct JoiningParticipant {
     pub(crate) id: ParticipantId,
     pub(crate) room: RoomName,
     pub(crate) name: String,
@@ -91,9 +91,9 @@ pub(crate) struct Joining {
 }
 
 impl Participant {
-    pub(crate) fn new(now: Time, joining: Joining, answered: Answered) -> Self {
-        let Joining { id, room, name, role, resource, max_bitrate } = joining;
-        let Answered { rtc, fragment, lines: media, .. } = answered;
+    pub(crate) fn new(now: Time, joining: JoiningParticipant, answered: AnsweredSession) -> Self {
+        let JoiningParticipant { id, room, name, role, resource, max_bitrate } = joining;
+        let AnsweredSession { rtc, fragment, lines: media, .. } = answered;
         let track =
             |line: &crate::media::offer::MediaLine| Track::of(now, &rtc, line.mid, line.kind);
         let tracks: Vec<Track> = if role == Role::Viewer {
@@ -136,7 +136,7 @@ impl Participant {
             heard: now,
             is_connected: false,
             path: Channel::new(Rate::from_bps(max_bitrate.bps().saturating_mul(2))),
-            aim: Aim::default(),
+            aim: EstimatorTargets::default(),
             audio: AudioRate::default(),
             is_thinned: false,
             messages: 0,
@@ -233,9 +233,9 @@ impl Participant {
     }
 
     /// Tells the downlink's estimator how much to look for, and how much of it to keep up by padding.
-    fn aim(&mut self, now: Time, division: &Division, max_bps: u64) {
+    fn aim(&mut self, now: Time, division: &RateDivision, max_bps: u64) {
         let of_packets = |media: f64| (media + self.audio.bps()) / MEDIA_SHARE;
-        let of_packets = Division {
+        let of_packets = RateDivision {
             targets: Vec::new(),
             total: of_packets(division.total),
             next: division.next.map(of_packets),
@@ -280,9 +280,9 @@ impl Participant {
     }
 
     /// The participant as the one with these slots sees it.
-    pub(crate) fn person(&self, at: Option<&SlotLines>) -> Person {
+    pub(crate) fn person(&self, at: Option<&SlotLines>) -> ParticipantInfo {
         let mid = |line: Option<&Line>| line.map(|line| line.mid.to_string());
-        Person {
+        ParticipantInfo {
             id: self.id,
             name: self.name.clone(),
             has_audio: self.track_state.has_audio,

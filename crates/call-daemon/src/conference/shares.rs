@@ -22,7 +22,7 @@ pub(crate) struct Video {
 
 /// Outcome of a division. Rates are in bit/s.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Division {
+pub(crate) struct RateDivision {
     /// Layer of each video; `None`: it is paused.
     pub(crate) targets: Vec<Option<LayerIndex>>,
     /// Rate of all that is forwarded.
@@ -36,7 +36,7 @@ pub(crate) struct Division {
 /// Divides a budget of bit/s: each video gets its lowest layer, in their order while there is room, and then the one
 /// with the lowest rate its next one, again and again; where rates are close, the one that had it. Screens are raised before cameras. The first video gets its
 /// lowest layer also if there is no room.
-pub(crate) fn divide(budget: f64, videos: &[Video]) -> Division {
+pub(crate) fn divide(budget: f64, videos: &[Video]) -> RateDivision {
     let rate = |video: &Video, step: usize| video.layers.steps()[step].rate.as_f64();
     let mut steps: Vec<Option<usize>> = vec![None; videos.len()];
     let mut total = 0.0;
@@ -94,7 +94,7 @@ pub(crate) fn divide(budget: f64, videos: &[Video]) -> Division {
     };
     let top =
         |video: &Video| video.layers.steps().iter().map(|s| s.rate.as_f64()).fold(0.0, f64::max);
-    Division {
+    RateDivision {
         targets: steps.iter().zip(videos).map(target).collect(),
         total,
         next: next.filter(|_| total < videos.iter().map(top).sum()),

@@ -19,11 +19,11 @@ use super::routes::Route;
 use super::{Answer, pages};
 use crate::conference::Role;
 use crate::error::Refusal;
-use crate::handle::{ConferenceHandle, Joined};
+use crate::handle::{ConferenceHandle, JoinAnswer};
 use crate::invitation::is_invited;
 use crate::media::offer::MAX_OFFER_BYTES;
 use crate::names::RoomName;
-use crate::turn::{IceServer, Turn};
+use crate::turn::{IceServer, TurnCredentials};
 
 const SDP: &str = "application/sdp";
 const JSON: &str = "application/json";
@@ -74,7 +74,7 @@ pub(crate) struct Signalling {
     pub(crate) settings: PageSettings,
     /// Key that signs invitations; `None`: whoever knows a room's name may join.
     pub(crate) room_key: Option<HmacKey>,
-    pub(crate) turn: Option<Turn>,
+    pub(crate) turn: Option<TurnCredentials>,
 }
 
 impl Signalling {
@@ -145,7 +145,7 @@ impl Signalling {
             }
         };
         let joined = self.conference.join(room.clone(), role, &name, &sdp).await?;
-        let Joined { id, sdp, resource } = joined;
+        let JoinAnswer { id, sdp, resource } = joined;
         let session = format!("/{room}/session/{resource}");
         let mut answer = match role {
             Role::Member => {

@@ -26,7 +26,7 @@ const MAX_UNSENT_BYTES: usize = 256 << 10;
 pub(crate) const RTX_PACKETS: usize = 1000;
 
 /// Session with a client, and the answer to its offer.
-pub(crate) struct Answered {
+pub(crate) struct AnsweredSession {
     pub(crate) rtc: Rtc,
     /// Answer in SDP.
     pub(crate) sdp: String,
@@ -99,7 +99,7 @@ impl Answerer {
     ///
     /// # Errors
     /// If the offer cannot be read or taken.
-    pub(crate) fn answer(&self, offer: &str, now: Instant) -> Result<Answered, Refusal> {
+    pub(crate) fn answer(&self, offer: &str, now: Instant) -> Result<AnsweredSession, Refusal> {
         let Offer { sdp, lines, adds_marks } = Offer::read(offer, self.pdu_set_id)?;
         let credentials = self.credentials().map_err(|e| Refusal::Offer(e.to_string()))?;
         let fragment = credentials.ufrag.clone();
@@ -124,7 +124,7 @@ impl Answerer {
                 .filter(|line| !line.ends_with(airlane_pdu_set::URN))
                 .fold(String::with_capacity(sdp.len()), |kept, line| kept + line + "\r\n");
         }
-        Ok(Answered { rtc, sdp, fragment, lines })
+        Ok(AnsweredSession { rtc, sdp, fragment, lines })
     }
 }
 

@@ -7,7 +7,7 @@ const FIRST_SEQUENCE: u64 = 1;
 
 /// Numbers of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Numbers {
+pub(crate) struct PacketNumbers {
     /// Extended sequence number.
     pub(crate) sequence: u64,
     /// RTP timestamp, in ticks of the codec's clock.
@@ -22,7 +22,7 @@ pub(crate) struct Continuity {
     clock_hz: u32,
     offset: Option<Offset>,
     /// Highest numbers sent, and when.
-    last: Option<(Numbers, Time)>,
+    last: Option<(PacketNumbers, Time)>,
 }
 
 /// Distance from a source's numbers to those of the stream.
@@ -44,7 +44,7 @@ impl Continuity {
     }
 
     /// Numbers of the stream for those of the source; `None` for packets from before the first one.
-    pub(crate) fn map(&mut self, now: Time, from: Numbers) -> Option<Numbers> {
+    pub(crate) fn map(&mut self, now: Time, from: PacketNumbers) -> Option<PacketNumbers> {
         let offset = *self.offset.get_or_insert_with(|| match self.last {
             None => Offset { first: (from.sequence, FIRST_SEQUENCE), timestamp: 0 },
             Some((last, at)) => {
@@ -57,7 +57,7 @@ impl Continuity {
             }
         });
         let ahead = from.sequence.checked_sub(offset.first.0)?;
-        let numbers = Numbers {
+        let numbers = PacketNumbers {
             sequence: offset.first.1 + ahead,
             timestamp: from.timestamp.wrapping_add(offset.timestamp),
         };
@@ -72,8 +72,8 @@ impl Continuity {
 mod tests {
     use super::*;
 
-    fn numbers(sequence: u64, timestamp: u32) -> Numbers {
-        Numbers { sequence, timestamp }
+    fn numbers(sequence: u64, timestamp: u32) -> PacketNumbers {
+        PacketNumbers { sequence, timestamp }
     }
 
     #[test]

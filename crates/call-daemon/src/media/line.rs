@@ -14,7 +14,7 @@ use str0m::media::{MediaKind, Mid, Pt};
 use str0m::rtp::{ExtensionValues, RtpWrite, SeqNo};
 
 use super::answerer::RTX_PACKETS;
-use super::continuity::{Continuity, Numbers};
+use super::continuity::{Continuity, PacketNumbers};
 use super::extension::{self, DescriptorBytes, Mark};
 use super::session::Session;
 use super::track::TrackPacket;
@@ -45,7 +45,7 @@ pub(crate) struct Line {
 
 /// Packet as it leaves, but for the numbers of the line's earlier sources.
 struct Outgoing<'a> {
-    numbers: Numbers,
+    numbers: PacketNumbers,
     marker: bool,
     payload: Arc<[u8]>,
     descriptor: Option<Cow<'a, [u8]>>,
@@ -155,7 +155,8 @@ impl Line {
     fn outgoing<'a>(&mut self, from: &'a TrackPacket<'_>) -> Option<Outgoing<'a>> {
         let packet = from.packet;
         let Some((config, info)) = &from.layered else {
-            let numbers = Numbers { sequence: *packet.seq_no, timestamp: packet.header.timestamp };
+            let numbers =
+                PacketNumbers { sequence: *packet.seq_no, timestamp: packet.header.timestamp };
             let descriptor = packet.header.ext_vals.user_values.get::<DescriptorBytes>();
             return Some(Outgoing {
                 numbers,
@@ -181,7 +182,7 @@ impl Line {
         let descriptor =
             forwarded.dependency_descriptor.map(|bytes| Cow::Owned(bytes.into_owned()));
         Some(Outgoing {
-            numbers: Numbers { sequence: forwarded.sequence, timestamp: forwarded.timestamp },
+            numbers: PacketNumbers { sequence: forwarded.sequence, timestamp: forwarded.timestamp },
             marker: forwarded.marker,
             payload,
             descriptor,

@@ -10,7 +10,7 @@ use airlane_origin::Fetch;
 use airlane_origin::RoleError;
 use airlane_origin::cmcd::{Cmcd, ObjectType};
 
-use super::sources::{Wanted, first_and_last};
+use super::sources::{TitlePart, first_and_last};
 use super::title::Title;
 use airlane_http_client::{Client, FetchError, Url};
 
@@ -65,7 +65,7 @@ impl FetchUrl {
     }
 
     /// Fetches a part, from wherever it is to be had, again if that may help. Its bytes.
-    async fn part(&self, wanted: Wanted, cmcd: &Cmcd) -> Result<u64, FetchError> {
+    async fn part(&self, wanted: TitlePart, cmcd: &Cmcd) -> Result<u64, FetchError> {
         let mut delays = RETRY_DELAYS.into_iter();
         loop {
             let e = match self.anywhere(wanted, cmcd).await {
@@ -81,7 +81,7 @@ impl FetchUrl {
 
     /// Tries every place that the title is at once, that which worked last first. The error is that
     /// of the first, unless only another one may pass.
-    async fn anywhere(&self, wanted: Wanted, cmcd: &Cmcd) -> Result<u64, FetchError> {
+    async fn anywhere(&self, wanted: TitlePart, cmcd: &Cmcd) -> Result<u64, FetchError> {
         let sources = &self.title.sources;
         let (begin, _) = sources.current();
         let mut failure: Option<FetchError> = None;
@@ -135,16 +135,16 @@ impl FetchUrl {
         let cmcd = Cmcd { object: Some(ObjectType::Sound), ..cmcd.clone() };
         let mut next = from;
         if next == 0 && sound.init.is_some() {
-            self.other(Wanted::Init(Kind::Audio, 0), &cmcd).await?;
+            self.other(TitlePart::Init(Kind::Audio, 0), &cmcd).await?;
         }
         while sound.start(next).is_some_and(|start| start < until) {
-            self.other(Wanted::Chunk(Kind::Audio, 0, next), &cmcd).await?;
+            self.other(TitlePart::Chunk(Kind::Audio, 0, next), &cmcd).await?;
             next += 1;
         }
         Ok(next)
     }
 
-    async fn other(&self, wanted: Wanted, cmcd: &Cmcd) -> Result<(), FetchError> {
+    async fn other(&self, wanted: TitlePart, cmcd: &Cmcd) -> Result<(), FetchError> {
         let bytes = self.part(wanted, cmcd).await?;
         self.counts.other_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
@@ -159,9 +159,9 @@ impl FetchUrl {
     ) -> Result<u64, FetchError> {
         if of.init.is_some() && !self.begun.contains(&rung) {
             let cmcd = Cmcd { object: Some(ObjectType::Other), ..cmcd.clone() };
-            self.other(Wanted::Init(Kind::Video, rung), &cmcd).await?;
+            self.other(TitlePart::Init(Kind::Video, rung), &cmcd).await?;
         }
-        self.part(Wanted::Chunk(Kind::Video, rung, chunk), cmcd).await
+        self.part(TitlePart::Chunk(Kind::Video, rung, chunk), cmcd).await
     }
 }
 

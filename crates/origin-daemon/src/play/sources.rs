@@ -19,14 +19,14 @@ const MAX_LOOKS: usize = 8;
 
 /// One part of a title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum TitlePart {
     /// The initialisation segment of a rung.
     Init(Kind, usize),
     /// A chunk of a rung.
     Chunk(Kind, usize, usize),
 }
 
-impl Wanted {
+impl TitlePart {
     /// Object of the part, if there is such a part.
     pub(super) fn of(self, presentation: &Presentation) -> Option<&Object> {
         match self {

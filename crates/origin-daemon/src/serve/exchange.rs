@@ -20,7 +20,7 @@ const PIECES: usize = 2;
 /// The client gave up, or the answer did.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the exchange was cut short")]
-pub(super) struct Cut;
+pub(super) struct ExchangeCut;
 
 /// A request over TCP with the means to answer it.
 pub(super) struct TcpExchange {
@@ -35,12 +35,12 @@ pub(super) struct TcpExchange {
 }
 
 /// A piece, and the permit for it, until it has left.
-struct Waiting {
+struct QueuedPiece {
     piece: Bytes,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl AsRef<[u8]> for Waiting {
+impl AsRef<[u8]> for QueuedPiece {
     fn as_ref(&self) -> &[u8] {
         &self.piece
     }
@@ -51,7 +51,7 @@ enum State {
     /// short takes no channel.
     Held { to: oneshot::Sender<Response<Pieces>>, head: Option<Response<()>>, first: Option<Bytes> },
     /// Pieces follow.
-    Sending(mpsc::Sender<Result<Bytes, Cut>>),
+    Sending(mpsc::Sender<Result<Bytes, ExchangeCut>>),
     /// The answer is whole, or nobody wants it.
     Ended,
 }
@@ -70,7 +70,7 @@ impl TcpExchange {
     }
 
     /// Lets what is held leave. Pieces follow.
-    fn begin_sending(&mut self) -> Result<(), Cut> {
+    fn begin_sending(&mut self) -> Result<(), ExchangeCut> {
         let (pieces, rest) = mpsc::channel(PIECES);
         self.release(Some(rest))?;
         self.state = State::Sending(pieces);
@@ -78,37 +78,40 @@ impl TcpExchange {
     }
 
     /// Lets what is held leave, with `rest` behind it.
-    fn release(&mut self, rest: Option<mpsc::Receiver<Result<Bytes, Cut>>>) -> Result<(), Cut> {
+    fn release(
+        &mut self,
+        rest: Option<mpsc::Receiver<Result<Bytes, ExchangeCut>>>,
+    ) -> Result<(), ExchangeCut> {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Held { to, head: Some(head), first } => {
-                to.send(head.map(|()| Pieces { first, rest })).map_err(|_| Cut)
+                to.send(head.map(|()| Pieces { first, rest })).map_err(|_| ExchangeCut)
             }
-            State::Held { .. } | State::Sending(_) | State::Ended => Err(Cut),
+            State::Held { .. } | State::Sending(_) | State::Ended => Err(ExchangeCut),
         }
     }
 }
 
 impl Exchange for TcpExchange {
-    type Error = Cut;
+    type Error = ExchangeCut;
 
-    async fn receive(&mut self) -> Result<Option<Bytes>, Cut> {
+    async fn receive(&mut self) -> Result<Option<Bytes>, ExchangeCut> {
         while let Some(frame) = self.incoming.frame().await {
-            if let Ok(data) = frame.map_err(|_| Cut)?.into_data() {
+            if let Ok(data) = frame.map_err(|_| ExchangeCut)?.into_data() {
                 return Ok(Some(data));
             }
         }
         Ok(None)
     }
 
-    async fn respond(&mut self, answer: Response<()>) -> Result<(), Cut> {
+    async fn respond(&mut self, answer: Response<()>) -> Result<(), ExchangeCut> {
         match &mut self.state {
             State::Held { head: head @ None, .. } => *head = Some(answer),
-            _ => return Err(Cut),
+            _ => return Err(ExchangeCut),
         }
         Ok(())
     }
 
-    async fn room(&mut self) -> Result<(), Cut> {
+    async fn room(&mut self) -> Result<(), ExchangeCut> {
         let permit = match self.room.clone().try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
@@ -117,15 +120,16 @@ impl Exchange for TcpExchange {
                 if let State::Held { first: Some(_), .. } = &self.state {
                     self.begin_sending()?;
                 }
-                self.room.clone().acquire_owned().await.map_err(|_| Cut)?
+                self.room.clone().acquire_owned().await.map_err(|_| ExchangeCut)?
             }
         };
         self.permit = Some(permit);
         Ok(())
     }
 
-    async fn send(&mut self, piece: Piece<'_>) -> Result<(), Cut> {
-        let piece = Bytes::from_owner(Waiting { piece: piece.bytes, _permit: self.permit.take() });
+    async fn send(&mut self, piece: Piece<'_>) -> Result<(), ExchangeCut> {
+        let piece =
+            Bytes::from_owner(QueuedPiece { piece: piece.bytes, _permit: self.permit.take() });
         if let State::Held { head: Some(_), first: first @ None, .. } = &mut self.state {
             *first = Some(piece);
             return Ok(());
@@ -134,12 +138,12 @@ impl Exchange for TcpExchange {
             self.begin_sending()?;
         }
         match &self.state {
-            State::Sending(pieces) => pieces.send(Ok(piece)).await.map_err(|_| Cut),
-            State::Held { .. } | State::Ended => Err(Cut),
+            State::Sending(pieces) => pieces.send(Ok(piece)).await.map_err(|_| ExchangeCut),
+            State::Held { .. } | State::Ended => Err(ExchangeCut),
         }
     }
 
-    async fn finish(&mut self) -> Result<(), Cut> {
+    async fn finish(&mut self) -> Result<(), ExchangeCut> {
         match &self.state {
             State::Held { .. } => self.release(None),
             State::Sending(_) | State::Ended => {
@@ -157,7 +161,7 @@ impl Drop for TcpExchange {
         // announced. Where nobody has an answer yet, that there is none says as much.
         if let State::Sending(pieces) = std::mem::replace(&mut self.state, State::Ended) {
             let is_wanted = !pieces.is_closed();
-            drop(pieces.try_send(Err(Cut)));
+            drop(pieces.try_send(Err(ExchangeCut)));
             if is_wanted {
                 self.cut.notify_one();
             }
@@ -167,12 +171,12 @@ impl Drop for TcpExchange {
 
 /// An answer that is being made. If whoever waits for it goes away it is still made to its end, so that it
 /// is counted and logged.
-pub(super) struct Answering {
+pub(super) struct PendingAnswer {
     future: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     runtime: RuntimeHandle,
 }
 
-impl Answering {
+impl PendingAnswer {
     pub(super) fn new(
         runtime: RuntimeHandle,
         future: impl Future<Output = ()> + Send + 'static,
@@ -196,7 +200,7 @@ impl Answering {
     }
 }
 
-impl Drop for Answering {
+impl Drop for PendingAnswer {
     fn drop(&mut self) {
         if let Some(rest) = self.future.take() {
             self.runtime.spawn("origin response", rest);
@@ -208,17 +212,17 @@ impl Drop for Answering {
 #[derive(Default)]
 pub(super) struct Pieces {
     first: Option<Bytes>,
-    rest: Option<mpsc::Receiver<Result<Bytes, Cut>>>,
+    rest: Option<mpsc::Receiver<Result<Bytes, ExchangeCut>>>,
 }
 
 impl Body for Pieces {
     type Data = Bytes;
-    type Error = Cut;
+    type Error = ExchangeCut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ExchangeCut>>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }

@@ -35,12 +35,12 @@ pub(super) struct History {
     /// The rate by the bytes sent between the last two points, for sessions without a measured
     /// rate.
     rate_bps: Option<f64>,
-    points: VecDeque<Packed>,
+    points: VecDeque<PackedPoint>,
 }
 
 /// A point, with the time since the one before it.
 #[derive(Clone, Copy, Debug)]
-struct Packed {
+struct PackedPoint {
     rate_bps: Logarithmic<1>,
     weight: Logarithmic<10_000>,
     passed: Fixed<1_000>,
@@ -95,7 +95,7 @@ impl<const PARTS: u16> Logarithmic<PARTS> {
     }
 }
 
-impl Packed {
+impl PackedPoint {
     /// A point at `seconds` from its sample.
     fn unpack(&self, seconds: f64) -> Point {
         (
@@ -172,7 +172,7 @@ impl History {
             self.points.reserve_exact(self.points.len().clamp(FIRST, GROWTH));
         }
         let rate = of.update.map(|u| u.smoothed_bps).or(self.rate_bps);
-        self.points.push_back(Packed {
+        self.points.push_back(PackedPoint {
             rate_bps: Logarithmic::new(rate),
             weight: Logarithmic::new(of.update.map(|u| u.weight)),
             passed: Fixed::new(Some(passed.as_secs_f64())),
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(history.points(last, usize::MAX).len(), 0);
         let few = history.points(-1.0, 3);
         assert_eq!((few.len(), few[2].0), (3, last));
-        let bytes = history.points.capacity() * size_of::<Packed>();
+        let bytes = history.points.capacity() * size_of::<PackedPoint>();
         assert!(bytes <= 12 * MAX_POINTS, "{bytes} bytes");
     }
 

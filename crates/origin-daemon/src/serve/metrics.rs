@@ -62,7 +62,7 @@ pub(super) struct Metrics {
 
 /// Values that are read when somebody asks for the metrics.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Now {
+pub(super) struct GaugeReadings {
     pub(super) titles: usize,
     /// Handshakes under way over QUIC.
     pub(super) handshakes: usize,
@@ -150,7 +150,7 @@ impl Metrics {
         &self,
         runtime: &RuntimeHandle,
         registry: &Registry,
-        now: Now,
+        now: GaugeReadings,
     ) -> String {
         let mut page = Page::default();
         page.register(

@@ -49,7 +49,7 @@ use self::overview::Overview;
 use self::pages::{PLAYER_PATH, Pages};
 use self::site::Site;
 use self::start::{certificates, off_thread, read_titles, secret};
-use self::tcp::Tcp;
+use self::tcp::TcpContext;
 use crate::buffers::PIECE_BYTES;
 use crate::error::DaemonError;
 use airlane_certificate::ServedCertificates;
@@ -322,7 +322,7 @@ impl Server {
         };
         let origin = self.origin(at.port());
         self.origins.push(origin.clone());
-        let tcp = Tcp {
+        let tcp = TcpContext {
             origin: origin.clone(),
             runtime: runtime.clone(),
             tls: TlsAcceptor::from(Arc::new(self.tls()?)),
@@ -347,7 +347,7 @@ impl Server {
     fn origin(&self, port: u16) -> Origin {
         let policy = match self.config.sharing {
             Sharing::Plain => Policy::Plain,
-            _ => Policy::Minerva(Arc::new(Current(self.site.clone()))),
+            _ => Policy::Minerva(Arc::new(CurrentCatalogue(self.site.clone()))),
         };
         let clock = Some(date::now_s as fn() -> u64);
         let mut options =
@@ -449,11 +449,11 @@ fn over_tcp(wanted: usize) -> usize {
     room.min(wanted)
 }
 
-/// Decides by the catalogue as it is at the moment.
+/// Weight policy of the catalogue as it is at the moment.
 #[derive(Debug)]
-struct Current(Arc<Site>);
+struct CurrentCatalogue(Arc<Site>);
 
-impl airlane_origin::WeightPolicy for Current {
+impl airlane_origin::WeightPolicy for CurrentCatalogue {
     fn terms(&self, title: &str, session: &str, cmcd: &Cmcd) -> SessionPolicy {
         self.0.catalogue().groups.terms(title, session, cmcd)
     }

@@ -18,7 +18,7 @@ const VIEW_BYTES: usize = 600;
 
 /// Selection of sessions.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Of<'a> {
+pub(super) enum SessionSelection<'a> {
     /// All of them.
     All,
     /// Those with this id.
@@ -31,7 +31,7 @@ pub(super) enum Of<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query<'a> {
     /// Selected sessions.
-    pub(super) of: Of<'a>,
+    pub(super) of: SessionSelection<'a>,
     /// Only points of their histories that are newer than this, in seconds.
     pub(super) since_s: f64,
 }
@@ -70,7 +70,7 @@ impl Overview {
         let head = json!({ "now_s": now_s, "policy": policy, "ab": self.split }).to_string();
         let mut text = head.trim_end_matches('}').to_owned().into_bytes();
         text.extend_from_slice(b",\"sessions\":[");
-        if matches!(query.of, Of::All) {
+        if matches!(query.of, SessionSelection::All) {
             // What grows by doubling would take twice as much for a moment.
             text.reserve(sessions * VIEW_BYTES);
         }
@@ -85,12 +85,14 @@ impl Overview {
         let since_s = query.since_s;
         let whole = Points { since_s, most: usize::MAX };
         match query.of {
-            Of::Id(id) => registry.view_named(now, id, whole).into_iter().for_each(&mut add),
-            Of::Key(key) => {
+            SessionSelection::Id(id) => {
+                registry.view_named(now, id, whole).into_iter().for_each(&mut add)
+            }
+            SessionSelection::Key(key) => {
                 let view = key.and_then(|key| registry.view(now, key, whole));
                 view.into_iter().for_each(&mut add);
             }
-            Of::All => {
+            SessionSelection::All => {
                 let _turn = self.turn.lock().await;
                 let most = (MAX_POINTS / sessions.max(1)).max(1);
                 registry.view_all(runtime, Points { since_s, most }, &mut add).await;

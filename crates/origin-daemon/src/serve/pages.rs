@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use ring::digest::{SHA256, digest};
 
-use super::site::Data;
+use super::site::MemoryAnswer;
 
 /// The path of the player's page.
 pub(super) const PLAYER_PATH: &str = "/airlane/player";
@@ -84,7 +84,7 @@ impl Page {
     }
 
     /// As a client that sends these fields takes it.
-    fn data(&self, asked: &HeaderMap) -> Data {
+    fn data(&self, asked: &HeaderMap) -> MemoryAnswer {
         let gzip = self.gzip.clone().filter(|_| takes_gzip(asked));
         let mut fields = vec![(header::VARY, HeaderValue::from_static("accept-encoding"))];
         let (bytes, etag) = match gzip {
@@ -95,7 +95,7 @@ impl Page {
             None => (self.plain.clone(), format!("\"{}\"", self.hash)),
         };
         let (media_type, caching) = (self.media_type, self.caching);
-        Data { media_type, bytes, etag: Some(etag), caching, fields }
+        MemoryAnswer { media_type, bytes, etag: Some(etag), caching, fields }
     }
 }
 
@@ -119,12 +119,12 @@ impl Pages {
     }
 
     /// The player's page.
-    pub(super) fn player(&self, asked: &HeaderMap) -> Data {
+    pub(super) fn player(&self, asked: &HeaderMap) -> MemoryAnswer {
         with_policy(PARTS.player.data(asked), self.policy.clone())
     }
 
     /// The page at a path for everybody.
-    pub(super) fn public(&self, path: &str, asked: &HeaderMap) -> Option<Data> {
+    pub(super) fn public(&self, path: &str, asked: &HeaderMap) -> Option<MemoryAnswer> {
         match path {
             PLAYER_PATH => Some(self.player(asked)),
             _ => asset(path, asked),
@@ -133,7 +133,7 @@ impl Pages {
 }
 
 /// The page at a path for operators.
-pub(super) fn for_operators(path: &str, asked: &HeaderMap) -> Option<Data> {
+pub(super) fn for_operators(path: &str, asked: &HeaderMap) -> Option<MemoryAnswer> {
     match path {
         "/airlane/" | "/airlane" => {
             let policy = policy("connect-src 'self'; frame-ancestors 'none'");
@@ -144,7 +144,7 @@ pub(super) fn for_operators(path: &str, asked: &HeaderMap) -> Option<Data> {
 }
 
 /// The script or style at a path.
-fn asset(path: &str, asked: &HeaderMap) -> Option<Data> {
+fn asset(path: &str, asked: &HeaderMap) -> Option<MemoryAnswer> {
     let (hash, name) = path.strip_prefix(ASSETS_PATH)?.split_once('/')?;
     PARTS.assets.get(name).filter(|_| hash == PARTS.hash).map(|page| page.data(asked))
 }
@@ -159,7 +159,7 @@ fn policy(more: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(text).ok()
 }
 
-fn with_policy(mut data: Data, policy: Option<HeaderValue>) -> Data {
+fn with_policy(mut data: MemoryAnswer, policy: Option<HeaderValue>) -> MemoryAnswer {
     data.fields.extend(policy.map(|policy| (header::CONTENT_SECURITY_POLICY, policy)));
     data
 }

@@ -17,8 +17,8 @@ use parking_lot::RwLock;
 
 use super::groups::Groups;
 use super::log::AccessLog;
-use super::metrics::{Metrics, Now};
-use super::overview::{Of, Overview, Query};
+use super::metrics::{GaugeReadings, Metrics};
+use super::overview::{Overview, Query, SessionSelection};
 use super::pages::{self, Field, Pages};
 use super::registry::Registry;
 use super::signed::{NotSigned, SignKey};
@@ -106,13 +106,15 @@ impl Site {
     }
 
     /// Answers for everybody beside files: pages, one's own session, a title whose name one knows.
-    async fn own(&self, target: &Target<'_>) -> io::Result<Option<Data>> {
+    async fn own(&self, target: &Target<'_>) -> io::Result<Option<MemoryAnswer>> {
         let argument = |name| argument(target.query, name);
         match target.path {
             "/airlane/session" => {
                 let Some(token) = argument("token") else { return Ok(None) };
                 let key = self.sessions.lock().by_token(&token).cloned();
-                Ok(Some(self.sessions_view(Of::Key(key.as_ref()), target.query).await))
+                Ok(Some(
+                    self.sessions_view(SessionSelection::Key(key.as_ref()), target.query).await,
+                ))
             }
             "/airlane/title" => {
                 let name = argument("name").unwrap_or_default();
@@ -124,33 +126,40 @@ impl Site {
     }
 
     /// Answers for operators: all sessions and titles, and the metrics.
-    pub(super) async fn for_operators(&self, asked: &Request<Incoming>) -> Option<Data> {
+    pub(super) async fn for_operators(&self, asked: &Request<Incoming>) -> Option<MemoryAnswer> {
         let query = asked.uri().query();
         match asked.uri().path() {
             "/airlane/titles" => Some(self.titles_with_players(date::now_s())),
             "/airlane/sessions" => {
                 let id = argument(query, "sid");
-                Some(self.sessions_view(id.as_deref().map_or(Of::All, Of::Id), query).await)
+                Some(
+                    self.sessions_view(
+                        id.as_deref().map_or(SessionSelection::All, SessionSelection::Id),
+                        query,
+                    )
+                    .await,
+                )
             }
             "/metrics" => {
                 let titles = self.catalogue().titles.all().count();
                 let begun = self.sessions.lock().begun();
                 let lost_lines = self.log.as_ref().map_or(0, |log| log.lost());
-                let now = Now { titles, handshakes: self.handshakes(), begun, lost_lines };
+                let now =
+                    GaugeReadings { titles, handshakes: self.handshakes(), begun, lost_lines };
                 let text = self.metrics.text(&self.runtime, &self.registry, now).await;
-                Some(Data::fresh(prometheus::MEDIA_TYPE, text))
+                Some(MemoryAnswer::fresh(prometheus::MEDIA_TYPE, text))
             }
             path => pages::for_operators(path, asked.headers()),
         }
     }
 
     /// Sessions, with the points of their histories that a query asks for.
-    async fn sessions_view(&self, of: Of<'_>, query: Option<&str>) -> Data {
+    async fn sessions_view(&self, of: SessionSelection<'_>, query: Option<&str>) -> MemoryAnswer {
         let since_s = argument(query, "since").and_then(|s| s.parse().ok()).unwrap_or(-1.0);
         let sessions = self.sessions.lock().count();
         let query = Query { of, since_s };
         let text = self.overview.answer(&self.runtime, &self.registry, sessions, query).await;
-        Data::fresh("application/json", text)
+        MemoryAnswer::fresh("application/json", text)
     }
 
     /// Handshakes under way over QUIC.
@@ -164,7 +173,7 @@ impl Site {
 }
 
 /// Answer from memory.
-pub(super) struct Data {
+pub(super) struct MemoryAnswer {
     pub(super) media_type: &'static str,
     pub(super) bytes: Bytes,
     /// The entity tag with its quotes, of what is not new each time.
@@ -174,7 +183,7 @@ pub(super) struct Data {
     pub(super) fields: Vec<Field>,
 }
 
-impl Data {
+impl MemoryAnswer {
     /// Answer that may differ the next time.
     pub(super) fn fresh(media_type: &'static str, bytes: impl Into<Bytes>) -> Self {
         let (bytes, caching) = (bytes.into(), "no-cache");
@@ -182,9 +191,9 @@ impl Data {
     }
 }
 
-impl From<Data> for Object {
-    fn from(data: Data) -> Self {
-        let Data { media_type, bytes, etag, caching, fields } = data;
+impl From<MemoryAnswer> for Object {
+    fn from(data: MemoryAnswer) -> Self {
+        let MemoryAnswer { media_type, bytes, etag, caching, fields } = data;
         Self {
             len: bytes.len() as u64,
             media_type,

@@ -26,7 +26,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
 use super::config::Timeouts;
-use super::exchange::{Answering, Cut, Pieces, TcpExchange};
+use super::exchange::{ExchangeCut, PendingAnswer, Pieces, TcpExchange};
 use airlane_host::{RateLimitedLog, accept};
 
 /// Silence of an HTTP/2 connection after which the server sends it a PING.
@@ -48,7 +48,7 @@ const UNUSED_BYTES: usize = 64 << 10;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// State that every connection over TCP needs.
-pub(super) struct Tcp {
+pub(super) struct TcpContext {
     pub(super) origin: Origin,
     pub(super) runtime: RuntimeHandle,
     pub(super) tls: TlsAcceptor,
@@ -94,7 +94,7 @@ impl Drop for Open<'_> {
     }
 }
 
-impl Tcp {
+impl TcpContext {
     /// Takes connections until the server stops.
     pub(super) async fn serve(self: Arc<Self>, listener: TcpListener) {
         let mut stopping = self.stopping.clone();
@@ -185,7 +185,11 @@ impl Tcp {
         progress: &Progress,
     ) -> Result<(), Failure>
     where
-        S: hyper::service::Service<Request<Incoming>, Response = Response<Pieces>, Error = Cut>,
+        S: hyper::service::Service<
+                Request<Incoming>,
+                Response = Response<Pieces>,
+                Error = ExchangeCut,
+            >,
         S::Future: Send + 'static,
         I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
     {
@@ -210,24 +214,24 @@ impl Tcp {
         let over = tokio::select! {
             biased;
             result = connection.as_mut() => return result,
-            () = progress.cut.notified() => Over::Cut,
-            _ = stopping.wait_for(|s| *s) => Over::Stopping,
-            () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => Over::Idle,
-            () = unasked(&self.runtime, self.timeouts.head, &progress.asked) => Over::Idle,
+            () = progress.cut.notified() => EndReason::Cut,
+            _ = stopping.wait_for(|s| *s) => EndReason::Stopping,
+            () = progress.busy.idle(&self.runtime, Some(self.timeouts.idle)) => EndReason::Idle,
+            () = unasked(&self.runtime, self.timeouts.head, &progress.asked) => EndReason::Idle,
         };
-        if let (Over::Cut, true) = (over, is_http1) {
+        if let (EndReason::Cut, true) = (over, is_http1) {
             // Nothing can follow on this connection.
-            return Err(Cut.into());
+            return Err(ExchangeCut.into());
         }
         connection.as_mut().graceful_shutdown();
         let rest = async {
             match over {
                 // Other answers may still come whole.
-                Over::Cut => progress.busy.idle(&self.runtime, Some(self.timeouts.head)).await,
+                EndReason::Cut => progress.busy.idle(&self.runtime, Some(self.timeouts.head)).await,
                 // Has a bound of its own for answers that are being sent.
-                Over::Stopping if !is_http1 => std::future::pending().await,
-                Over::Stopping => progress.cut.notified().await,
-                Over::Idle => self.runtime.sleep(self.timeouts.head).await,
+                EndReason::Stopping if !is_http1 => std::future::pending().await,
+                EndReason::Stopping => progress.cut.notified().await,
+                EndReason::Idle => self.runtime.sleep(self.timeouts.head).await,
             }
         };
         tokio::select! {
@@ -251,7 +255,7 @@ async fn unasked(runtime: &RuntimeHandle, limit: Duration, asked: &Notify) {
 
 /// Reason for which a connection ends.
 #[derive(Clone, Copy)]
-enum Over {
+enum EndReason {
     /// An answer was broken off that the client did not take. hyper keeps what waits of it, and over
     /// HTTP/2 resets the stream only once the client makes room for more.
     Cut,
@@ -262,7 +266,7 @@ enum Over {
 }
 
 /// The answer to plain HTTP: a redirection to the same over TLS.
-fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, Cut> {
+fn elsewhere(request: &Request<Incoming>) -> Result<Response<Pieces>, ExchangeCut> {
     let host = request.headers().get(header::HOST).and_then(|h| h.to_str().ok());
     let path = request.uri().path_and_query().map_or("/", |p| p.as_str());
     let there = host.and_then(|h| HeaderValue::try_from(format!("https://{h}{path}")).ok());
@@ -284,7 +288,7 @@ async fn answer(
     client: ClientConnection,
     progress: Progress,
     (request, stall_timeout): (Request<Incoming>, Duration),
-) -> Result<Response<Pieces>, Cut> {
+) -> Result<Response<Pieces>, ExchangeCut> {
     if request.version() == Version::HTTP_11
         && request.headers().get_all(header::HOST).iter().count() != 1
     {
@@ -308,24 +312,24 @@ async fn answer(
     let answering = progress.busy.begin();
     let request = Request::from_parts(parts, ());
     let on = runtime.clone();
-    let answering = Answering::new(runtime, async move {
+    let answering = PendingAnswer::new(runtime, async move {
         origin.answer(&on, &client, &request, exchange).await;
         drop(answering);
     });
-    answering.until(answered).await.map_err(|_| Cut)
+    answering.until(answered).await.map_err(|_| ExchangeCut)
 }
 
 /// Waits for the end of a request whose content is of no use, so that one that is malformed in what
 /// follows its head is refused, not answered (RFC 9113, section 8.1.1). No longer than `stall_timeout`, and
 /// for no more than [`UNUSED_BYTES`]: then the answer comes before the end.
-async fn end_of(incoming: &mut Incoming, stall_timeout: Duration) -> Result<(), Cut> {
+async fn end_of(incoming: &mut Incoming, stall_timeout: Duration) -> Result<(), ExchangeCut> {
     if incoming.is_end_stream() {
         return Ok(());
     }
     let reading = async {
         let mut bytes = 0;
         while let Some(frame) = incoming.frame().await {
-            bytes += frame.map_err(|_| Cut)?.data_ref().map_or(0, Bytes::len);
+            bytes += frame.map_err(|_| ExchangeCut)?.data_ref().map_or(0, Bytes::len);
             if bytes > UNUSED_BYTES {
                 break;
             }

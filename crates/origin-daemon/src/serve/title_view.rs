@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::pages::PLAYER_PATH;
 use super::signed::{NotSigned, SignKey};
-use super::site::{Catalogue, Data, Site};
+use super::site::{Catalogue, MemoryAnswer, Site};
 use super::titles::Title;
 
 /// Lifetime of the links that operators see, in seconds.
@@ -60,7 +60,7 @@ impl Site {
         name: &str,
         token: Option<&str>,
         now_s: u64,
-    ) -> Result<Option<Data>, NotSigned> {
+    ) -> Result<Option<MemoryAnswer>, NotSigned> {
         let catalogue = self.catalogue();
         let title = catalogue.titles.get(name);
         let listed = self.list_titles;
@@ -75,14 +75,14 @@ impl Site {
     }
 
     /// All titles.
-    pub(super) fn titles(&self) -> Data {
+    pub(super) fn titles(&self) -> MemoryAnswer {
         let catalogue = self.catalogue();
         let titles = catalogue.titles.all().map(|title| catalogue.view(title).listed(true));
         json(&TitlesView { titles: titles.collect() })
     }
 
     /// All titles, each with a link to the player's page.
-    pub(super) fn titles_with_players(&self, now_s: u64) -> Data {
+    pub(super) fn titles_with_players(&self, now_s: u64) -> MemoryAnswer {
         let origin = self.public.lock().map(origin);
         let catalogue = self.catalogue();
         let titles = catalogue.titles.all().map(|title| TitleView {
@@ -181,7 +181,7 @@ fn view(title: &Title, weighed_by: Option<Metric>) -> TitleView<'_> {
     }
 }
 
-fn json(value: &impl Serialize) -> Data {
+fn json(value: &impl Serialize) -> MemoryAnswer {
     // Text and numbers are JSON; numbers that are not finite become null.
-    Data::fresh("application/json", serde_json::to_vec(value).unwrap_or_default())
+    MemoryAnswer::fresh("application/json", serde_json::to_vec(value).unwrap_or_default())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use airlane_base::Time;
 
-use super::shares::Division;
+use super::shares::RateDivision;
 
 /// Bitrate that is looked for relative to what there is to send, and at least.
 const MARGIN: f64 = 1.15;
@@ -46,19 +46,19 @@ pub(super) struct Downlink {
 
 /// Choice of the bitrates that an estimator is told.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Aim {
+pub(super) struct EstimatorTargets {
     told: Bitrates,
     /// Rate that was forwarded, and the begin of the last trial.
     forwarded: f64,
     trial: Option<Time>,
 }
 
-impl Aim {
+impl EstimatorTargets {
     /// Bitrates for a division of the downlink, whose rates are of packets too; `None`: those that were told last.
     pub(super) fn update(
         &mut self,
         now: Time,
-        division: &Division,
+        division: &RateDivision,
         downlink: Downlink,
     ) -> Option<Bitrates> {
         let Downlink { estimate, held, freed, most } = downlink;
@@ -93,13 +93,13 @@ mod tests {
 
     const AMPLE: Downlink = Downlink { estimate: 1e6, held: None, freed: None, most: 6e6 };
 
-    fn division(total: f64, next: Option<f64>) -> Division {
-        Division { targets: Vec::new(), total, next, most: 2e6 }
+    fn division(total: f64, next: Option<f64>) -> RateDivision {
+        RateDivision { targets: Vec::new(), total, next, most: 2e6 }
     }
 
     #[test]
     fn padding_tries_what_was_found_and_then_keeps_what_is_forwarded() {
-        let mut aim = Aim::default();
+        let mut aim = EstimatorTargets::default();
         let thinned = division(400e3, Some(900e3));
         let at = Time::from_millis;
         let first = aim.update(at(0), &thinned, AMPLE).unwrap();
@@ -118,12 +118,15 @@ mod tests {
     #[test]
     fn nothing_is_padded_where_everything_is_forwarded_and_no_more_than_a_hold_allows() {
         let all = division(2e6, None);
-        assert_eq!(Aim::default().update(Time::ZERO, &all, AMPLE).unwrap().least, 0.0);
+        assert_eq!(EstimatorTargets::default().update(Time::ZERO, &all, AMPLE).unwrap().least, 0.0);
         let held = Downlink { held: Some(500e3), ..AMPLE };
         let thinned = division(400e3, Some(900e3));
-        let bitrates = Aim::default().update(Time::ZERO, &thinned, held).unwrap();
+        let bitrates = EstimatorTargets::default().update(Time::ZERO, &thinned, held).unwrap();
         assert_eq!(bitrates, Bitrates { least: 500e3, desired: 500e3 });
         let freed = Downlink { estimate: 100e3, freed: Some(800e3), ..AMPLE };
-        assert_eq!(Aim::default().update(Time::ZERO, &thinned, freed).unwrap().least, 800e3);
+        assert_eq!(
+            EstimatorTargets::default().update(Time::ZERO, &thinned, freed).unwrap().least,
+            800e3
+        );
     }
 }
