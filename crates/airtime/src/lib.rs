@@ -19,7 +19,7 @@ use airlane_judge::request::Outcome;
 use airlane_sim::LabError;
 use airlane_sim::OutFolder;
 use airlane_sim::RunInfo;
-use airlane_sim::pool::{Progress, Stop};
+use airlane_sim::pool::{Progress, StopFlag};
 use gather::{Gathered, from_file, from_interface};
 
 /// Say who used the air.
@@ -43,7 +43,7 @@ pub struct AirtimeRequest<'a> {
     /// Gets a line a second while an interface is listened to.
     pub say: &'a dyn Fn(&str),
     /// Flag that ends the work early.
-    pub stop: Stop,
+    pub stop: StopFlag,
 }
 
 /// Format of the command's output.

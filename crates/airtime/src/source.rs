@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use airlane_sim::pool::Stop;
+use airlane_sim::pool::StopFlag;
 
 /// The name of the standard input.
 pub(super) const STDIN: &str = "-";
@@ -24,7 +24,7 @@ pub(super) struct Source {
     from: From,
     /// Bytes read so far.
     bytes: Arc<AtomicU64>,
-    stop: Stop,
+    stop: StopFlag,
 }
 
 enum From {
@@ -38,7 +38,7 @@ enum From {
 
 impl Source {
     /// Opens a file, a pipe, or the standard input ([`STDIN`]); and its length, where it has one.
-    pub(super) fn open(path: &Path, stop: Stop) -> io::Result<(Self, u64)> {
+    pub(super) fn open(path: &Path, stop: StopFlag) -> io::Result<(Self, u64)> {
         let is_stdin = path.as_os_str() == STDIN;
         let known = if is_stdin { None } else { Some(fs::metadata(path)?) };
         let (from, len) = match known.filter(|known| known.is_file() || known.is_dir()) {

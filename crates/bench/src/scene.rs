@@ -8,7 +8,7 @@ use airlane_scenario::{Cipher, Scenario};
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::plan::{Plan, RunKey};
-use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::pool::{self, Job, StopFlag};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
@@ -105,7 +105,7 @@ impl Scene {
 
     /// Several runs over so many cores, in the order of the keys.
     pub(crate) fn run_all(&self, keys: &[RunKey], jobs: usize) -> Result<Vec<Timed>, LabError> {
-        let stop = Stop::default();
+        let stop = StopFlag::default();
         let job = |&key: &RunKey| Job {
             label: self.plan.label(key),
             seed: key.seed,

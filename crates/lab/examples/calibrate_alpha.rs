@@ -19,7 +19,7 @@ use airlane_quality::stats::mean;
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
-use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::pool::{self, Job, StopFlag};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
@@ -43,7 +43,7 @@ fn main() {
     let set =
         ClaimSet::of_system(airlane_lab::registry(), "minerva").unwrap_or_else(|e| panic!("{e}"));
     let start = Instant::now();
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let common =
         Common { jobs: pool::available_cores(), content, stop: stop.clone(), ..Common::default() };
     // More than are wanted: those that a claim has are left out.

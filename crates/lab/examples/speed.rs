@@ -9,7 +9,7 @@ use airlane_lab::workloads::{bulk, vod};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
-use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::pool::{self, Job, StopFlag};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options};
 
@@ -24,7 +24,7 @@ fn main() {
     let set: Vec<String> = args.collect();
     let scenario = Scenario::from_file(airlane_lab::registry().scenarios(), &file, &set)
         .unwrap_or_else(|e| panic!("{e}"));
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let start = Instant::now();
     let common = Common { seed: Some(1), content, stop: stop.clone(), ..Common::default() };
     let plan = Plan::new(scenario, &common).unwrap_or_else(|e| panic!("{e}"));

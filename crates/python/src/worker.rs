@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use airlane_sim::pool::{self, Progress, Stop};
+use airlane_sim::pool::{self, Progress, StopFlag};
 use airlane_sim::{Captures, Common, Fault, LabError, RunInfo, VERSION};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -86,7 +86,7 @@ impl Work<'_> {
             jobs,
             ..RunInfo::default()
         };
-        let (stop, counters, elapsed) = (Stop::default(), Counters::default(), clock());
+        let (stop, counters, elapsed) = (StopFlag::default(), Counters::default(), clock());
         let common = Common {
             jobs,
             circumstances,

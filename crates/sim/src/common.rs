@@ -8,7 +8,7 @@ use airlane_scenario::Cipher;
 
 use crate::folder::OutFolder;
 use crate::plan::GivenTrace;
-use crate::pool::{Progress, Stop};
+use crate::pool::{Progress, StopFlag};
 use crate::run_info::RunInfo;
 
 /// Options that all commands that run worlds have in common.
@@ -38,7 +38,7 @@ pub struct Common<'a> {
     /// Receives the progress of the work.
     pub progress: &'a dyn Progress,
     /// Signal by which the command is stopped.
-    pub stop: Stop,
+    pub stop: StopFlag,
 }
 
 impl Default for Common<'_> {
@@ -56,7 +56,7 @@ impl Default for Common<'_> {
             circumstances: RunInfo::default(),
             elapsed: &Duration::default,
             progress: &(),
-            stop: Stop::default(),
+            stop: StopFlag::default(),
         }
     }
 }

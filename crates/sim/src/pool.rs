@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 
 use crate::error::{Fault, FaultyRun, LabError};
 
-/// Set when a command shall stop, as by Ctrl-C; clones share it.
+/// Flag that is set when a command shall stop, as by Ctrl-C; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     /// Asks for the stop.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -78,7 +78,7 @@ pub struct Job<'a, T> {
 /// A running job's connection to the pool: the stop flag, and its progress.
 pub struct Ticket<'a> {
     /// Signal by which the job is stopped.
-    pub stop: &'a Stop,
+    pub stop: &'a StopFlag,
     progress: &'a dyn Progress,
     left: Cell<u64>,
 }
@@ -116,7 +116,7 @@ pub fn run<T: Send>(
     jobs: Vec<Job<'_, T>>,
     threads: usize,
     what: &str,
-    stop: &Stop,
+    stop: &StopFlag,
     progress: &dyn Progress,
 ) -> PoolOutcome<T> {
     let count = jobs.len();
@@ -164,7 +164,7 @@ pub fn run<T: Send>(
     done
 }
 
-fn one<T>(job: Job<'_, T>, stop: &Stop, progress: &dyn Progress) -> Result<T, LabError> {
+fn one<T>(job: Job<'_, T>, stop: &StopFlag, progress: &dyn Progress) -> Result<T, LabError> {
     let Job { label, seed, command, units, work } = job;
     let ticket = Ticket { stop, progress, left: Cell::new(units) };
     IN_JOB.set(true);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use airlane_airtime::{AirtimeFormat, AirtimeRequest};
-use airlane_sim::pool::{self, Stop};
+use airlane_sim::pool::{self, StopFlag};
 use airlane_sim::{COMMIT, RunInfo, VERSION};
 
 use super::laboratory::{host, listen, say};
@@ -16,7 +16,7 @@ use crate::progress;
 
 /// Says who used the air; the exit code.
 pub(super) fn airtime(args: AirtimeArgs, clock: Clock) -> Result<u8, CommandError> {
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     listen(&stop)?;
     let (quiet, format) = (args.quiet, args.format());
     let progress = progress::progress(quiet, clock);

@@ -10,7 +10,7 @@ use airlane_lab::workloads::vod::normalise::{NormaliseRequest, normalise};
 use airlane_media::{Corpus, CorpusStatistics, TileContent};
 use airlane_scenario::Cipher;
 use airlane_sim::LabError;
-use airlane_sim::pool::{self, Stop};
+use airlane_sim::pool::{self, StopFlag};
 use airlane_sim::{COMMIT, RunInfo, VERSION};
 use airlane_sim::{Captures, Common};
 
@@ -102,7 +102,7 @@ fn with_worlds(
     clock: Clock,
     call: impl FnOnce(Common<'_>) -> Result<Outcome, LabError>,
 ) -> Result<u8, CommandError> {
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     listen(&stop)?;
     let quiet = args.output.quiet;
     let progress = progress::progress(quiet, clock);
@@ -172,7 +172,7 @@ fn normalisation(args: NormaliseArgs) -> NormaliseRequest {
 
 /// The first Ctrl-C asks for a stop that keeps what has finished, the second ends the process.
 #[cfg(unix)]
-pub(super) fn listen(stop: &Stop) -> Result<(), CommandError> {
+pub(super) fn listen(stop: &StopFlag) -> Result<(), CommandError> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     for signal in [SIGINT, SIGTERM] {
         // In this order: the first one finds the flag down, and only then raises it.
@@ -185,7 +185,7 @@ pub(super) fn listen(stop: &Stop) -> Result<(), CommandError> {
 
 /// Elsewhere Ctrl-C ends the process at once.
 #[cfg(not(unix))]
-pub(super) fn listen(_stop: &Stop) -> Result<(), CommandError> {
+pub(super) fn listen(_stop: &StopFlag) -> Result<(), CommandError> {
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use airlane_pack::{
     EncodingReport, Event, LayeredReport, PackError, RungReport, measure, pack as make,
     pack_layered,
 };
-use airlane_sim::pool::Stop;
+use airlane_sim::pool::StopFlag;
 
 use super::laboratory::listen;
 use super::print;
@@ -17,7 +17,7 @@ use crate::progress::Share;
 
 /// Makes or measures a title; the exit code.
 pub(super) fn pack(args: PackArgs) -> Result<u8, CommandError> {
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     listen(&stop)?;
     let flag = stop.flag();
     let quiet = args.quiet;

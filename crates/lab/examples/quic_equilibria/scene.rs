@@ -14,7 +14,7 @@ use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::plan::Plan;
-use airlane_sim::pool::{self, Job, Progress, Stop, Ticket};
+use airlane_sim::pool::{self, Job, Progress, StopFlag, Ticket};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, SenderHook};
 use parking_lot::Mutex;
@@ -354,7 +354,7 @@ impl Outcome {
 
 /// Runs every scene under every seed, the outcomes by scene.
 pub fn run_all(scenes: &[Scene], seeds: u64, jobs: usize, progress: &dyn Progress) -> Vec<Runs> {
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let each = scenes.iter().flat_map(|scene| (1..=seeds).map(move |seed| (scene, seed)));
     let work = each.map(|(scene, seed)| Job {
         label: format!("{}, {} ms, {:.0} packets", scene.queue.name(), scene.rtt_ms, scene.bdp()),

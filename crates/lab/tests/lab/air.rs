@@ -11,7 +11,7 @@ use airlane_report::model::Cell;
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::Plan;
-use airlane_sim::pool::Stop;
+use airlane_sim::pool::StopFlag;
 use airlane_sim::workload::Caches;
 use airlane_sim::world::RunOutput;
 
@@ -32,7 +32,7 @@ fn story(plan: &Plan) -> RunReport {
     let told: Vec<ReportedRun> =
         plan.runs().map(|key| ReportedRun::of(plan, &run_one(plan, key))).collect();
     let elapsed = || Duration::ZERO;
-    let common = Common { elapsed: &elapsed, stop: Stop::default(), ..Common::default() };
+    let common = Common { elapsed: &elapsed, stop: StopFlag::default(), ..Common::default() };
     let planned = told.len();
     tell(plan, &Caches::of_plan(plan).unwrap(), &common, told, (planned, false))
 }

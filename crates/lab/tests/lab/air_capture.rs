@@ -14,7 +14,7 @@ use airlane_cupid::{Agent, AgentOptions, EstimatorOptions, Feedback, RuleOptions
 use airlane_net::Direction;
 use airlane_scenario::Scenario;
 use airlane_sim::plan::Plan;
-use airlane_sim::pool::{self, Job, Stop, Ticket};
+use airlane_sim::pool::{self, Job, StopFlag, Ticket};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, ReportHook, RunOutput};
 use airlane_sim::{Captures, Common};
@@ -61,7 +61,7 @@ fn run(plan: &Plan, options: &world::Options) -> RunOutput {
         units: 1,
         work: Box::new(|ticket: &Ticket<'_>| world::run(plan, &caches, key, options, ticket)),
     };
-    let mut done = pool::run(vec![job], 1, "runs", &Stop::default(), &());
+    let mut done = pool::run(vec![job], 1, "runs", &StopFlag::default(), &());
     assert!(done.error.is_none(), "{:?}", done.error);
     done.results.remove(0).unwrap()
 }

@@ -8,7 +8,7 @@ use airlane_quic::{ControlHandle, ControlStats};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey, Sources, TraceUse};
-use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::pool::{self, Job, StopFlag};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, DirectionOutput, Options, RunOutput, SenderHook};
 use parking_lot::Mutex;
@@ -46,7 +46,7 @@ fn run(controller: &str, ecn: bool) -> (RunOutput, Vec<ControlStats>) {
         units: 1,
         work: Box::new(|ticket| world::run(&plan, &caches, key, &options, ticket)),
     };
-    let mut done = pool::run(vec![job], 1, "ecn", &Stop::default(), &());
+    let mut done = pool::run(vec![job], 1, "ecn", &StopFlag::default(), &());
     let output = done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error));
     let stats = handles.lock().iter().map(ControlHandle::stats).collect();
     (output, stats)

@@ -12,7 +12,7 @@ use airlane_media::{Corpus, Metric, synthetic, table};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey};
-use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::pool::{self, Job, StopFlag};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
@@ -105,7 +105,7 @@ fn run(plan: &Plan, scheme: usize) -> RunOutput {
         units: 1,
         work: Box::new(|ticket| world::run(plan, &caches, key, &Options::default(), ticket)),
     };
-    let mut done = pool::run(vec![job], 1, "normalise", &Stop::default(), &());
+    let mut done = pool::run(vec![job], 1, "normalise", &StopFlag::default(), &());
     done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error))
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airlane_base::InputError;
 use airlane_sim::LabError;
-use airlane_sim::pool::{self, Job, Progress, Stop, Ticket};
+use airlane_sim::pool::{self, Job, Progress, StopFlag, Ticket};
 use parking_lot::Mutex;
 
 fn job<'a, T>(
@@ -55,7 +55,7 @@ fn results_come_in_the_order_of_the_jobs_whatever_the_threads() {
                 })
             })
             .collect();
-        let done = pool::run(jobs, threads, "runs", &Stop::default(), &heard);
+        let done = pool::run(jobs, threads, "runs", &StopFlag::default(), &heard);
         let results: Vec<u64> = done.results.into_iter().map(Option::unwrap).collect();
         assert_eq!(results, (0..20).collect::<Vec<u64>>());
         assert!(done.error.is_none() && !done.stopped);
@@ -68,7 +68,7 @@ fn results_come_in_the_order_of_the_jobs_whatever_the_threads() {
 
 #[test]
 fn a_stop_keeps_what_has_finished() {
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let jobs = (0..5u64)
         .map(|i| {
             let stop = stop.clone();
@@ -87,7 +87,7 @@ fn a_stop_keeps_what_has_finished() {
 
 #[test]
 fn a_stop_after_the_last_job_stopped_nothing() {
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let late = stop.clone();
     let jobs = vec![job(0, move |_| {
         late.stop();
@@ -102,7 +102,7 @@ fn a_panic_names_the_seed_and_the_command_that_repeats_it() {
     let jobs = (0..4u64)
         .map(|i| job(i, move |_| if i == 1 { panic!("wheel {i} fell off") } else { Ok(i) }))
         .collect();
-    let done = pool::run(jobs, 1, "runs", &Stop::default(), &());
+    let done = pool::run(jobs, 1, "runs", &StopFlag::default(), &());
     assert_eq!(done.results, [Some(0), None, None, None]);
     let Some(LabError::Fault(fault)) = done.error else { panic!("{:?}", done.error) };
     assert!(fault.what.contains("wheel 1 fell off"), "{}", fault.what);
@@ -114,7 +114,7 @@ fn a_panic_names_the_seed_and_the_command_that_repeats_it() {
 #[test]
 fn a_fault_that_a_job_returns_is_completed_with_its_run() {
     let jobs = vec![job(9, |_| Err::<(), _>(LabError::fault("the world stood still at 3 s")))];
-    let done = pool::run(jobs, 1, "runs", &Stop::default(), &());
+    let done = pool::run(jobs, 1, "runs", &StopFlag::default(), &());
     let error = done.error.unwrap();
     assert_eq!(
         (error.to_string().as_str(), error.exit_code()),
@@ -127,13 +127,14 @@ fn a_fault_that_a_job_returns_is_completed_with_its_run() {
 #[test]
 fn the_first_error_in_the_order_of_the_jobs_is_reported() {
     let bad = |i| move |_: &Ticket<'_>| Err::<(), _>(InputError::new(format!("no {i}"), "").into());
-    let done = pool::run(vec![job(0, bad(0)), job(1, bad(1))], 1, "runs", &Stop::default(), &());
+    let done =
+        pool::run(vec![job(0, bad(0)), job(1, bad(1))], 1, "runs", &StopFlag::default(), &());
     let error = done.error.unwrap();
     assert_eq!((error.to_string().as_str(), error.exit_code()), ("no 0", 2));
 }
 
 #[test]
 fn no_jobs_are_done_at_once() {
-    let done = pool::run(Vec::<Job<'_, ()>>::new(), 4, "runs", &Stop::default(), &());
+    let done = pool::run(Vec::<Job<'_, ()>>::new(), 4, "runs", &StopFlag::default(), &());
     assert!(done.results.is_empty() && done.error.is_none() && !done.stopped);
 }

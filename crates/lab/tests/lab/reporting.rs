@@ -16,7 +16,7 @@ use airlane_sim::LabError;
 use airlane_sim::Samples;
 use airlane_sim::execute;
 use airlane_sim::plan::{Plan, Sources, TraceUse};
-use airlane_sim::pool::Stop;
+use airlane_sim::pool::StopFlag;
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
@@ -48,7 +48,7 @@ fn plan(text: &str, seed: Option<u64>) -> Plan {
     Plan::with(scenario, &Common::default(), &mut sources).unwrap()
 }
 
-fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {
+fn with_common<T>(stop: &StopFlag, act: impl FnOnce(&Common<'_>) -> T) -> T {
     let elapsed = || Duration::ZERO;
     act(&Common {
         jobs: 2,
@@ -61,7 +61,7 @@ fn with_common<T>(stop: &Stop, act: impl FnOnce(&Common<'_>) -> T) -> T {
 
 /// The story of a plan's runs; `change` may spoil what came out of each.
 fn story_of(plan: &Plan, options: &Options, change: impl Fn(&mut RunOutput) + Sync) -> RunReport {
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     with_common(&stop, |common| {
         let caches = Caches::of_plan(plan).unwrap();
         let done = execute(plan, common, |key, ticket| {
@@ -256,7 +256,7 @@ fn transfers_alone_have_their_own_table_and_verdict() {
 #[test]
 fn what_finished_before_a_stop_is_told_as_such() {
     let plan = plan(TRANSFERS, None);
-    let story = with_common(&Stop::default(), |common| {
+    let story = with_common(&StopFlag::default(), |common| {
         let caches = Caches::of_plan(&plan).unwrap();
         tell(&plan, &caches, common, Vec::new(), (2, true))
     });

@@ -14,7 +14,7 @@ use airlane_report::model::{Better, Cell};
 use airlane_sim::Common;
 use airlane_sim::LabError;
 use airlane_sim::RunInfo;
-use airlane_sim::pool::Stop;
+use airlane_sim::pool::StopFlag;
 
 use crate::sweep::StopAfter;
 
@@ -376,7 +376,7 @@ fn a_start_goes_on_where_an_earlier_one_was_stopped_and_leaves_the_same_bytes() 
     for after in [1, 6, 13] {
         let (set, stop) = (
             ClaimSet::from_text(airlane_lab::registry(), CLAIMS, Path::new("x.toml")).unwrap(),
-            Stop::default(),
+            StopFlag::default(),
         );
         let progress = StopAfter::new(after, stop.clone());
         let mut request = request(&folder);
@@ -388,7 +388,7 @@ fn a_start_goes_on_where_an_earlier_one_was_stopped_and_leaves_the_same_bytes() 
         assert!(outcome.line.starts_with(&format!("Stopped after {after} of 14 runs: ")));
         assert!(outcome.line.contains("The same command goes on from here."), "{}", outcome.line);
 
-        (request.common.stop, request.common.progress) = (Stop::default(), &());
+        (request.common.stop, request.common.progress) = (StopFlag::default(), &());
         let outcome = reproduce_sets(&[set], &request).unwrap();
         let told = format!("{after} of 14 runs were there from before.");
         assert!(!outcome.stopped && outcome.line.contains(&told), "{}", outcome.line);
@@ -427,7 +427,7 @@ fn claims_take_over_what_others_measured_in_the_same_folder() {
 #[test]
 fn claims_left_out_by_a_stop_are_not_held() {
     let folder = Folder::new("reproduce-stopped");
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     stop.stop();
     let (outcome, out) = reproduce(&folder, CLAIMS, |r| {
         r.quick = true;
@@ -508,7 +508,7 @@ fn runs_of_another_build_count_where_one_that_is_repeated_is_the_same() {
 fn a_record_has_the_claims_that_finished_before_a_stop() {
     let folder = Folder::new("reproduce-record-stopped");
     let file = folder.0.join("record.json");
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     let progress = StopAfter::new(8, stop.clone());
     let set = ClaimSet::from_text(airlane_lab::registry(), CLAIMS, Path::new("x.toml")).unwrap();
     let mut request = request(&folder);

@@ -5,7 +5,7 @@ use std::path::Path;
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey};
-use airlane_sim::pool::{self, Job, Stop, Ticket};
+use airlane_sim::pool::{self, Job, StopFlag, Ticket};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
@@ -34,7 +34,7 @@ pub(crate) fn run_one(plan: &Plan, key: RunKey) -> RunOutput {
             world::run(plan, &caches, key, &Options::default(), ticket)
         }),
     };
-    let mut done = pool::run(vec![job], 1, "runs", &Stop::default(), &());
+    let mut done = pool::run(vec![job], 1, "runs", &StopFlag::default(), &());
     assert!(done.error.is_none(), "{:?}", done.error);
     done.results.remove(0).unwrap()
 }

@@ -11,7 +11,7 @@ use airlane_judge::summary::Summary;
 use airlane_lab::sweep;
 use airlane_sim::LabError;
 use airlane_sim::RunInfo;
-use airlane_sim::pool::{Progress, Stop};
+use airlane_sim::pool::{Progress, StopFlag};
 use airlane_sim::{Captures, Common};
 use parking_lot::Mutex;
 
@@ -93,10 +93,10 @@ impl Drop for Folder {
 }
 
 /// Asks for a stop once so many jobs have finished.
-pub(crate) struct StopAfter(AtomicUsize, Stop);
+pub(crate) struct StopAfter(AtomicUsize, StopFlag);
 
 impl StopAfter {
-    pub(crate) fn new(jobs: usize, stop: Stop) -> Self {
+    pub(crate) fn new(jobs: usize, stop: StopFlag) -> Self {
         Self(AtomicUsize::new(jobs), stop)
     }
 }
@@ -178,7 +178,7 @@ fn a_sweep_that_was_stopped_goes_on_to_the_same_bytes() {
     folder.sweep("whole", |r| r.common.jobs = 1).unwrap();
     for after in [1, 4, 7] {
         let out = format!("stopped{after}");
-        let stop = Stop::default();
+        let stop = StopFlag::default();
         let progress = StopAfter::new(after, stop.clone());
         let mut request = SweepRequest {
             common: Common {
@@ -208,7 +208,7 @@ fn a_sweep_that_was_stopped_goes_on_to_the_same_bytes() {
         }
 
         let title = Title::default();
-        request.common.stop = Stop::default();
+        request.common.stop = StopFlag::default();
         request.common.progress = &title;
         let outcome = sweep(&request).unwrap();
         assert!(!outcome.stopped);
@@ -224,7 +224,7 @@ fn a_sweep_that_was_stopped_goes_on_to_the_same_bytes() {
 #[test]
 fn a_stop_before_anything_leaves_readable_files_too() {
     let folder = Folder::new("nothing");
-    let stop = Stop::default();
+    let stop = StopFlag::default();
     stop.stop();
     let outcome = folder.sweep("out", |r| r.common.stop = stop).unwrap();
     assert_eq!((outcome.exit_code(), outcome.table.as_str()), (130, ""));

@@ -11,7 +11,7 @@ use airlane_media::{Corpus, Video, synthetic};
 use airlane_scenario::Scenario;
 use airlane_sim::Common;
 use airlane_sim::plan::{Plan, RunKey, Sources, TraceUse};
-use airlane_sim::pool::{self, Job, Stop};
+use airlane_sim::pool::{self, Job, StopFlag};
 use airlane_sim::workload::Caches;
 use airlane_sim::world::{self, Options, RunOutput};
 
@@ -41,7 +41,7 @@ fn run(plan: &Plan, scheme: usize, seed: u64) -> RunOutput {
         units: 1,
         work: Box::new(|ticket| world::run(plan, &caches, key, &Options::default(), ticket)),
     };
-    let mut done = pool::run(vec![job], 1, "traffic", &Stop::default(), &());
+    let mut done = pool::run(vec![job], 1, "traffic", &StopFlag::default(), &());
     done.results.remove(0).unwrap_or_else(|| panic!("{:?}", done.error))
 }
 

@@ -1,7 +1,8 @@
 //! Names in identities of version 1 that are called something else today.
 
 /// Types: what they are called now, and in version 1.
-const TYPES: &[(&str, &str)] = &[("ReverseTransfer", "OtherWay"), ("WebTraffic", "Traffic")];
+const TYPES: &[(&str, &str)] =
+    &[("ReverseTransfer", "OtherWay"), ("SchemeOptions", "OfScheme"), ("WebTraffic", "Traffic")];
 
 /// Fields and variants: the type that has them as it is called now, what its `Serialize` calls them
 /// now, and their name in version 1.

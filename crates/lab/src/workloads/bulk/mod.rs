@@ -85,7 +85,7 @@ impl airlane_judge::Workload for Bulk {
 
 /// Keys of a scheme that concern transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct OfScheme {
+struct SchemeOptions {
     transport: Transport,
 }
 
@@ -110,11 +110,11 @@ enum Transport {
 impl Transport {
     /// That of a scheme.
     fn of(scheme: &Scheme) -> Self {
-        scheme.parts.of::<OfScheme>().map(|of| of.transport).unwrap_or_default()
+        scheme.parts.of::<SchemeOptions>().map(|of| of.transport).unwrap_or_default()
     }
 }
 
-impl SchemePart for OfScheme {
+impl SchemePart for SchemeOptions {
     fn note(&self) -> Vec<String> {
         let note = match self.transport {
             Transport::Quic => return Vec::new(),

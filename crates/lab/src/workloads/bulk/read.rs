@@ -1,6 +1,6 @@
 //! The tables of transfers.
 
-use super::{OfScheme, ReverseTransfer, Transfer, TransferEnd, Transfers, Transport};
+use super::{ReverseTransfer, SchemeOptions, Transfer, TransferEnd, Transfers, Transport};
 use airlane_scenario::{
     CORE_RTT, DURATION, Frame, NONE, RATE, RTT, Reader, at, control, plain, start, words,
 };
@@ -11,12 +11,12 @@ words! {
 }
 
 /// Reads the keys of a scheme that concern transfers; `None` if it has none.
-pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let doc = "What carries transfers: QUIC, or datagrams that are not sent again: each acknowledged by itself under \
                the scheme's controller, at the constant rate of `limit_bps` (UDP), by Sprout's forecast, or by an \
                oracle that knows what the link will carry, in time or 5 ms late.";
     let transport = r.word_or_none("bulk_transport", "\"quic\"", doc)?;
-    Some(OfScheme { transport })
+    Some(SchemeOptions { transport })
 }
 
 pub(super) fn tables(r: &mut Reader<'_>, frame: &Frame<'_>) -> Transfers {

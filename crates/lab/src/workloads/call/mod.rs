@@ -32,7 +32,7 @@ use airlane_sim::workload::{
     TrafficDescription, TrafficReport, Unit, Workload,
 };
 use airlane_sim::world::RunContext;
-use scheme::OfScheme;
+use scheme::SchemeOptions;
 
 /// The name of the workload.
 const NAME: &str = "call";
@@ -73,7 +73,7 @@ impl airlane_judge::Workload for Call {
     }
 
     fn defaults(&self) -> String {
-        identity::text(&OfScheme::default())
+        identity::text(&SchemeOptions::default())
     }
 }
 

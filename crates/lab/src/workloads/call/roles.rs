@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use super::scheme::{CapacityKind, VideoTransport};
 use super::webrtc::Sessions;
-use super::{Change, Entry, OfScheme, Output, ParticipantOutput, Participants, TrackKind};
+use super::{Change, Entry, Output, ParticipantOutput, Participants, SchemeOptions, TrackKind};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{OracleLink, Pair, RunContext};
@@ -76,7 +76,7 @@ pub(super) fn start(
     traffic: &Participants,
     context: &mut RunContext<'_>,
 ) -> Result<Box<dyn Running>, LabError> {
-    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let of_scheme = context.scheme().parts.of::<SchemeOptions>().cloned().unwrap_or_default();
     let channels = Channels::default();
     let mut participants = Vec::new();
     let server_ends: Arc<Mutex<BTreeMap<String, Media>>> = Arc::default();
@@ -163,7 +163,7 @@ fn oracle(
 fn serve_all(
     pair: &Pair,
     server: ServerConfig,
-    of_scheme: &OfScheme,
+    of_scheme: &SchemeOptions,
     channels: &Channels,
     context: &RunContext<'_>,
 ) -> Result<(), LabError> {
@@ -183,7 +183,7 @@ fn start_one(
     entry: &Entry,
     name: String,
     media: Option<Media>,
-    of_scheme: &OfScheme,
+    of_scheme: &SchemeOptions,
     pair: &Pair,
     context: &mut RunContext<'_>,
 ) -> Result<RunningParticipant, LabError> {

@@ -119,7 +119,7 @@ pub(super) enum ThinningKind {
 
 /// Settings of a scheme for conferences.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct OfScheme {
+pub(super) struct SchemeOptions {
     pub(super) coordination: Coordination,
     /// Share of the smallest channel that its uplink gets where it is fixed; `None`: half.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,7 +149,7 @@ pub(super) struct OfScheme {
     pub(super) uplink_limit_bytes: Option<u64>,
 }
 
-impl Default for OfScheme {
+impl Default for SchemeOptions {
     fn default() -> Self {
         let coordinator = CoordinatorConfig::default();
         Self {
@@ -178,7 +178,7 @@ impl Default for OfScheme {
     }
 }
 
-impl SchemePart for OfScheme {
+impl SchemePart for SchemeOptions {
     fn note(&self) -> Vec<String> {
         let note = match self.coordination {
             Coordination::Off => "In calls each direction follows its own congestion controller.",
@@ -223,8 +223,8 @@ impl SchemePart for OfScheme {
 }
 
 /// Settings in a scheme; `None` if it has none.
-pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
-    let default = OfScheme::default();
+pub(super) fn read(r: &mut Reader<'_>) -> Option<SchemeOptions> {
+    let default = SchemeOptions::default();
     let doc = "Who decides the bitrates of a call: each direction's controller, Plum, the fixed rules of its authors' \
                public code, or a fixed share of the smallest channel.";
     let coordination = r.word_or_none("call_coordination", "\"off\"", doc);
@@ -314,7 +314,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     if is_silent && restores.is_none() && min_frame.is_none() {
         return None;
     }
-    Some(OfScheme {
+    Some(SchemeOptions {
         coordination: coordination.unwrap_or(default.coordination),
         up_share,
         qoe: qoe.unwrap_or(default.qoe),
@@ -339,7 +339,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<OfScheme> {
     })
 }
 
-impl OfScheme {
+impl SchemeOptions {
     /// True if videos have layers.
     pub(super) fn has_layers(&self) -> bool {
         self.thinning == ThinningKind::Layers

@@ -6,7 +6,7 @@ use airlane_base::{InputError, Seed};
 use airlane_media::layers::{LayerContent, LayeredVideo};
 use rand::RngExt;
 
-use super::{Entry, NAME, OfScheme, Streams, Transport, Video};
+use super::{Entry, NAME, SchemeOptions, Streams, Transport, Video};
 use airlane_judge::reporting::words::file_name;
 use airlane_scenario::{Scenario, Word};
 use airlane_sim::Common;
@@ -82,7 +82,8 @@ impl ContentDraws {
 /// Checks that the transport of every scheme carries the kinds of video of the streams.
 fn carried(traffic: &Streams, scenario: &Scenario) -> Result<(), InputError> {
     for scheme in &scenario.schemes {
-        let transport = scheme.parts.of::<OfScheme>().map_or(Transport::default(), |s| s.transport);
+        let transport =
+            scheme.parts.of::<SchemeOptions>().map_or(Transport::default(), |s| s.transport);
         if let Some(stream) = traffic.0.iter().find(|stream| !transport.carries(stream.video)) {
             let found = format!("found {} of \"{}\"", stream.name, stream.video.word());
             let expected = format!(

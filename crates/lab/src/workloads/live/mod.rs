@@ -74,13 +74,13 @@ impl airlane_judge::Workload for Live {
     }
 
     fn defaults(&self) -> String {
-        identity::text(&OfScheme::default())
+        identity::text(&SchemeOptions::default())
     }
 }
 
 /// Settings of a scheme for streams.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct OfScheme {
+struct SchemeOptions {
     transport: Transport,
     marks: Marks,
     single: Single,
@@ -89,7 +89,7 @@ struct OfScheme {
     salsify_codec: SalsifyCodec,
 }
 
-impl Default for OfScheme {
+impl Default for SchemeOptions {
     fn default() -> Self {
         Self {
             transport: Transport::default(),
@@ -179,7 +179,7 @@ impl Transport {
     }
 }
 
-impl SchemePart for OfScheme {
+impl SchemePart for SchemeOptions {
     fn note(&self) -> Vec<String> {
         let note = match self.marks {
             _ if self.transport == Transport::WebRtc => {

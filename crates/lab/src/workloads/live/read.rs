@@ -1,6 +1,6 @@
 //! The tables of streams, and what a scheme says of them.
 
-use super::{Entry, Marks, OfScheme, SalsifyCodec, Single, Streams, Transport, Video};
+use super::{Entry, Marks, SalsifyCodec, SchemeOptions, Single, Streams, Transport, Video};
 use airlane_scenario::{
     CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, range, start, words,
 };
@@ -55,7 +55,7 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
     }
 }
 
-pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let doc = "What carries live video: messages under the scheme's controller, WebRTC with its own, Salsify with its \
                own estimator, with Sprout or with Sprout as published, or AWStream over a reliable \
                stream; point clouds also ViVo, whose viewer asks for each frame, or with `-skip` \
@@ -85,10 +85,10 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
         let found = format!("found \"{}\" with Salsify's measured codec", single.word());
         r.fail("live_single", found, "frames of other sizes take live_salsify_codec = \"ideal\"");
     }
-    let default = OfScheme::default();
+    let default = SchemeOptions::default();
     let said = transport.is_some() || marks.is_some() || single.is_some();
     let said = said || delay.is_some() || codec.is_some();
-    said.then(|| OfScheme {
+    said.then(|| SchemeOptions {
         transport: transport.unwrap_or_default(),
         marks: marks.unwrap_or_default(),
         single: single.unwrap_or_default(),

@@ -72,13 +72,13 @@ impl airlane_judge::Workload for Tiles {
     }
 
     fn defaults(&self) -> String {
-        format!("{} {}", identity::text(&OfScheme::default()), content::defaults())
+        format!("{} {}", identity::text(&SchemeOptions::default()), content::defaults())
     }
 }
 
 /// Settings of a scheme for sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct OfScheme {
+struct SchemeOptions {
     /// Method that chooses levels and order.
     planner: Method,
     /// C_agg as a factor on the mean of past throughput.
@@ -91,7 +91,7 @@ struct OfScheme {
     window: u64,
 }
 
-impl Default for OfScheme {
+impl Default for SchemeOptions {
     fn default() -> Self {
         Self {
             planner: Method::Ows(LossKind::Corrected),
@@ -103,7 +103,7 @@ impl Default for OfScheme {
     }
 }
 
-impl SchemePart for OfScheme {
+impl SchemePart for SchemeOptions {
     fn note(&self) -> Vec<String> {
         let planner = match self.planner {
             Method::Ows(LossKind::Corrected) => {

@@ -3,7 +3,7 @@
 use airlane_tiles::Method;
 use airlane_viewport::LossKind;
 
-use super::{Entry, OfScheme, Sessions};
+use super::{Entry, SchemeOptions, Sessions};
 use airlane_scenario::{CORE_RTT, DURATION, Frame, RTT, Reader, at, control, range, start, words};
 
 words! {
@@ -58,7 +58,7 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
     }
 }
 
-pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let doc = "How the server chooses the levels and the order of tiles: OWS with the corrected loss, \
                as printed or in the reverse order; the same levels row by row; or both together.";
     let planner = r.word_or_none("tiles_planner", "\"ows\"", doc);
@@ -74,8 +74,8 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     if is_silent && scheduler.is_none() && window.is_none() {
         return None;
     }
-    let default = OfScheme::default();
-    Some(OfScheme {
+    let default = SchemeOptions::default();
+    Some(SchemeOptions {
         planner: planner.unwrap_or(default.planner),
         margin: margin.unwrap_or(default.margin),
         history: history.unwrap_or(default.history),

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::content::HeadView;
 use super::content_draws::Cache;
-use super::{Entry, NAME, OfScheme, Output, RadioOutput, SessionOutput, Sessions};
+use super::{Entry, NAME, Output, RadioOutput, SchemeOptions, SessionOutput, Sessions};
 use crate::multipath::{Ends, Opener, Radio, Sites};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
@@ -76,7 +76,7 @@ fn start_one(
     number: usize,
     context: &mut RunContext<'_>,
 ) -> Result<RunningSession, LabError> {
-    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let of_scheme = context.scheme().parts.of::<SchemeOptions>().cloned().unwrap_or_default();
     let watched = Cache::watched(context.caches, context.plan, context.key.case, number);
     let control = session.control.as_ref().unwrap_or(&context.scheme().control);
     let sites = Sites {

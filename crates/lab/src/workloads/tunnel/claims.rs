@@ -6,7 +6,7 @@ use airlane_base::Time;
 use airlane_net::Direction;
 use serde::{Deserialize, Serialize};
 
-use super::{NAME, OfScheme, Output};
+use super::{NAME, Output, SchemeOptions};
 use airlane_sim::workload::{
     ByMetric, CachedMetrics, ClaimContext, ClaimRun, Metric, SceneRuns, Sense, Unit,
 };
@@ -116,7 +116,7 @@ pub(super) fn of_draws(compared: &SceneRuns<'_>) -> ByMetric {
     let schemes = &compared.plan.scenario.schemes;
     let is_alone = |name: &String| {
         let scheme = schemes.iter().find(|scheme| scheme.name == *name);
-        let of = scheme.and_then(|scheme| scheme.parts.of::<OfScheme>());
+        let of = scheme.and_then(|scheme| scheme.parts.of::<SchemeOptions>());
         of.is_some_and(|of| of.only.is_some())
     };
     let alone: Vec<usize> =

@@ -73,7 +73,7 @@ impl airlane_judge::Workload for Tunnel {
 
 /// Settings of a scheme for tunnels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-struct OfScheme {
+struct SchemeOptions {
     /// Scheduler: chooses the access that sends each piece.
     scheduler: Scheduler,
     /// The name of the one access that is used.
@@ -84,7 +84,7 @@ struct OfScheme {
     without: Option<FbdtAblation>,
 }
 
-impl SchemePart for OfScheme {
+impl SchemePart for SchemeOptions {
     fn note(&self) -> Vec<String> {
         vec![match &self.only {
             Some(only) => format!("Over {only} alone."),

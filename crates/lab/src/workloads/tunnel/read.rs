@@ -2,7 +2,7 @@
 
 use airlane_base::InputError;
 
-use super::{Entry, OfScheme, Tunnels};
+use super::{Entry, SchemeOptions, Tunnels};
 use airlane_scenario::{
     CORE_RTT, DURATION, Frame, NONE, RTT, Reader, Scenario, at, control, start,
 };
@@ -43,7 +43,7 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
     }
 }
 
-pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
+pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let doc = "Which access sends what of a tunnel: FBDT, or MPTCP with one of its schedulers.";
     let scheduler = r.word_or_none("tunnel_scheduler", "\"fbdt\"", doc);
     let only = r.name_or_none("tunnel_only", "all", "The one access that tunnels use.");
@@ -56,14 +56,14 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<OfScheme> {
     if scheduler.is_none() && only.is_none() && window.is_none() && without.is_none() {
         return None;
     }
-    Some(OfScheme { scheduler: scheduler.unwrap_or_default(), only, window, without })
+    Some(SchemeOptions { scheduler: scheduler.unwrap_or_default(), only, window, without })
 }
 
 /// Checks that each access that a scheme names is one of every tunnel's.
 pub(super) fn check(tunnels: &Tunnels, scenario: &Scenario) -> Result<(), InputError> {
     let accesses = &scenario.network.accesses;
     for scheme in &scenario.schemes {
-        let Some(only) = scheme.parts.of::<OfScheme>().and_then(|of| of.only.as_ref()) else {
+        let Some(only) = scheme.parts.of::<SchemeOptions>().and_then(|of| of.only.as_ref()) else {
             continue;
         };
         for tunnel in &tunnels.0 {

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::samples::{self, Samples, StreamSlot};
 use super::transfer;
-use super::{Entry, OfScheme, Output, RadioOutput, TunnelOutput, Tunnels};
+use super::{Entry, Output, RadioOutput, SchemeOptions, TunnelOutput, Tunnels};
 use crate::multipath::{Ends, Opener, Radio, Sites};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
@@ -50,7 +50,7 @@ pub(super) fn start(
 }
 
 fn start_one(tunnel: &Entry, context: &mut RunContext<'_>) -> Result<RunningTunnel, LabError> {
-    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let of_scheme = context.scheme().parts.of::<SchemeOptions>().cloned().unwrap_or_default();
     let control = tunnel.control.as_ref().unwrap_or(&context.scheme().control);
     let memory = tunnel.memory;
     let shipped = StreamConfig::default();

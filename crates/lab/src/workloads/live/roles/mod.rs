@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::content_draws::ContentDraws;
 use super::records::FrameRecord;
-use super::{Entry, OfScheme, Output, Single, StreamOutput, Streams, Transport};
+use super::{Entry, Output, SchemeOptions, Single, StreamOutput, Streams, Transport};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{FlowSample, Pair, RunContext};
@@ -23,7 +23,7 @@ use airlane_sim::world::{FlowSample, Pair, RunContext};
 /// Parts of a stream that is about to run.
 struct StreamSetup<'a> {
     entry: &'a Entry,
-    of_scheme: OfScheme,
+    of_scheme: SchemeOptions,
     clip: Arc<LayeredVideo>,
     pair: Pair,
     /// Time at which it starts, and time at which the run ends.
@@ -70,7 +70,7 @@ fn start_one(
     number: usize,
     context: &mut RunContext<'_>,
 ) -> Result<RunningStream, LabError> {
-    let of_scheme = context.scheme().parts.of::<OfScheme>().cloned().unwrap_or_default();
+    let of_scheme = context.scheme().parts.of::<SchemeOptions>().cloned().unwrap_or_default();
     let clip = ContentDraws::clip(context.plan, context.key.case, number);
     let setup = StreamSetup {
         entry,
