@@ -40,6 +40,7 @@
 mod chart;
 mod estimate;
 mod judge;
+mod quick;
 mod samples;
 mod scene;
 mod spec;
@@ -103,7 +104,15 @@ impl ClaimSet {
         set.validated().map_err(|e| e.at_file(name))
     }
 
-    fn validated(self) -> Result<Self, InputError> {
+    /// The claims, as verdicts or quick runs measure them, in order.
+    pub fn claims_for(&self, purpose: Purpose) -> &[Claim] {
+        match purpose {
+            Purpose::Verdict => &self.claims,
+            Purpose::Exploration => &self.quick_claims,
+        }
+    }
+
+    fn validated(mut self) -> Result<Self, InputError> {
         if self.schema != SCHEMA {
             let found = format!("schema {}", self.schema);
             return Err(InputError::new(found, format!("expected {SCHEMA}")).at_key("schema"));
@@ -140,6 +149,9 @@ impl ClaimSet {
             {
                 return bad(&key, found, expected);
             }
+            if let Err((key, found, expected)) = claim.check_quick() {
+                return bad(key, found, expected);
+            }
             let unknown = claim.cells.iter().find(|name| !self.variants.contains_key(*name));
             if let Some(name) = unknown {
                 return bad("cells", format!("\"{name}\""), "expected a name among variants");
@@ -151,6 +163,7 @@ impl ClaimSet {
             return Err(InputError::new(format!("\"{}\" twice", pair[0]), "expected distinct ids")
                 .at_key("claim.id"));
         }
+        self.quick_claims = self.claims.iter().map(Claim::quick).collect();
         Ok(self)
     }
 }

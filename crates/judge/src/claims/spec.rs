@@ -44,6 +44,9 @@ pub struct ClaimSet {
     /// The claims, in order.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
+    /// The same as quick runs measure them.
+    #[serde(skip)]
+    pub(super) quick_claims: Vec<Claim>,
     /// Tables in the system's page of documentation, beside that of the claims.
     #[serde(default, rename = "table")]
     pub tables: Vec<TableSpec>,
@@ -107,6 +110,12 @@ pub struct Claim {
     /// Keys of the scenario that quick runs of this claim change, after those of the set.
     #[serde(default)]
     pub quick_scenario: Table,
+    /// Schemes of `compare` that quick runs have, the judged one first; empty: all.
+    #[serde(default)]
+    pub quick_compare: Vec<String>,
+    /// Cells that quick runs have; empty: all.
+    #[serde(default)]
+    pub quick_cells: Vec<String>,
     /// Figures that are shown with it and do not affect its verdict: statistics of metrics, and
     /// names of variants.
     #[serde(default)]

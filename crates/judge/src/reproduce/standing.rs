@@ -27,7 +27,7 @@ pub fn check_record(
 ) -> Result<Outcome, LabError> {
     let common = &request.common;
     let recorded = record::claims(&request.file)?;
-    let mut claims = selected(sets, &request.only)?;
+    let mut claims = selected(sets, &request.only, Purpose::Verdict)?;
     claims.retain(|(_, claim)| recorded.iter().any(|recorded| recorded.id == claim.id));
     let worlds = ClaimWorlds::of_claims(claims, Purpose::Verdict, common)?;
     let mut all = Reproduction::of_worlds(worlds, common, false)?;

@@ -26,7 +26,7 @@ impl<'a> ClaimWorlds<'a> {
     /// If the input is invalid.
     pub fn new(sets: &'a [ClaimSet], request: &ReproduceRequest<'_>) -> Result<Self, LabError> {
         let purpose = if request.quick { Purpose::Exploration } else { Purpose::Verdict };
-        let claims = selected(sets, &request.only)?;
+        let claims = selected(sets, &request.only, purpose)?;
         let worlds = Self::of_claims(claims, purpose, &request.common)?;
         worlds.experiments.refuse_unused(&request.common.traces)?;
         Ok(worlds)
@@ -126,8 +126,11 @@ impl<'a> ClaimWorlds<'a> {
 pub(super) fn selected<'a>(
     sets: &'a [ClaimSet],
     only: &[String],
+    purpose: Purpose,
 ) -> Result<Vec<(&'a ClaimSet, &'a Claim)>, InputError> {
-    let all = || sets.iter().flat_map(|set| set.claims.iter().map(move |claim| (set, claim)));
+    let all = || {
+        sets.iter().flat_map(|set| set.claims_for(purpose).iter().map(move |claim| (set, claim)))
+    };
     let meant = |claim: &Claim, name: &String| {
         let rest = claim.id.strip_prefix(name.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -233,6 +233,29 @@ fn quick_runs_change_scenes_and_those_of_verdicts_stay() {
     assert_eq!([&same, &still], [&verdict; 2], "draws and scenes of verdicts");
 }
 
+/// Quick runs of a claim may have fewer schemes and cells, and then leave out what is shown of the others.
+#[test]
+fn quick_runs_have_fewer_schemes_and_cells_where_a_claim_says_so() {
+    let rule = r#"{ kind = "reported", of = "gain" }"#;
+    let variants = "[variants.a]\n[variants.b]\n[[claim]]";
+    let own = "cells = [\"a\", \"b\"]\nquick_compare = [\"two\"]\nquick_cells = [\"b\"]\n\
+               beside = [\"worst\", \"worst_of_one\", \"worst_over_one\", \"worst@a\", \"worst@b\"]\nmixes = ";
+    let text = set(rule).replacen("[[claim]]", variants, 1).replacen("mixes = ", own, 1);
+    let set = read(&text).unwrap();
+    let [verdict, quick] =
+        [Purpose::Verdict, Purpose::Exploration].map(|purpose| set.claims_for(purpose)[0].clone());
+    assert_eq!((verdict.compare.len(), verdict.cells.len(), verdict.beside.len()), (2, 2, 5));
+    assert_eq!((quick.compare, quick.cells), (vec!["two".to_owned()], vec!["b".to_owned()]));
+    assert_eq!(quick.beside, ["worst", "worst@b"]);
+    let error = |from: &str, to: &str| read(&text.replacen(from, to, 1)).unwrap_err();
+    let other = error("quick_compare = [\"two\"]", "quick_compare = [\"one\"]");
+    assert!(other.contains("quick_compare: \"one\"; expected the first of `compare`"), "{other}");
+    let unknown = error("quick_compare = [\"two\"]", "quick_compare = [\"three\"]");
+    assert!(unknown.contains("quick_compare: \"three\"; expected a name of"), "{unknown}");
+    let cell = error("quick_cells = [\"b\"]", "quick_cells = [\"c\"]");
+    assert!(cell.contains("quick_cells: \"c\"; expected a name of `cells`"), "{cell}");
+}
+
 #[test]
 fn a_scene_without_a_link_is_named() {
     let text = set(r#"{ kind = "reported", of = "gain" }"#).replace(", rate_bps = 10e6 }", " }");
@@ -311,12 +334,13 @@ fn streams_share_no_draws() {
 /// that ships.
 #[test]
 fn every_claim_has_metrics_that_are_known_and_a_unit_of_them() {
-    for (system, _) in airlane_lab::registry().claims() {
+    let systems = airlane_lab::registry().claims().map(|(system, _)| system);
+    for (system, quick) in systems.flat_map(|system| [(system, true), (system, false)]) {
         let sets = airlane_lab::claim_sets(system).unwrap();
         let request = ReproduceRequest {
             common: Common::default(),
             system: system.to_owned(),
-            quick: true,
+            quick,
             only: Vec::new(),
             fresh: false,
             adopt: None,
