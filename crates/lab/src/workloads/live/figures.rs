@@ -41,32 +41,6 @@ impl StreamOutput {
         seen.collect()
     }
 
-    /// Ages of the freshest frame just before a fresher one could be decoded, and at the end; seconds.
-    pub(super) fn ages(&self) -> Vec<f64> {
-        let mut shown: Vec<_> = self
-            .frames
-            .iter()
-            .filter_map(|frame| Some((frame.shown?.first, frame.number, frame.handed)))
-            .collect();
-        shown.sort();
-        let mut ages = Vec::new();
-        let mut freshest: Option<(u32, Time)> = None;
-        for (at, number, handed) in shown {
-            match freshest {
-                Some((known, _)) if number < known => continue,
-                Some((_, before)) if at >= self.counted_from => {
-                    ages.push((at - before).as_secs_f64());
-                }
-                _ => {}
-            }
-            freshest = Some((number, handed));
-        }
-        if let Some((_, handed)) = freshest {
-            ages.push((self.end - handed).as_secs_f64());
-        }
-        ages
-    }
-
     /// Latency of each frame that was shown, from its handing over to the last byte of what was
     /// decoded of it; seconds.
     pub(super) fn latencies(&self) -> Vec<f64> {
@@ -102,6 +76,9 @@ pub(super) fn result(output: &Output) -> PartResult {
                 figures.add(&format!("{name}_{rank}_s"), Unit::SECONDS, value);
             }
         }
+        let (mean_age, quantile) = stream.age_over_time().unzip();
+        figures.add("age_over_time_mean_s", Unit::SECONDS, mean_age);
+        figures.add("age_over_time_p99_s", Unit::SECONDS, quantile);
         let frames: Vec<&FrameRecord> = stream.counted().collect();
         let shown = frames.iter().filter(|frame| frame.shown.is_some()).count();
         let span_s = frames.first().map(|first| (stream.end - first.handed).as_secs_f64());

@@ -1,5 +1,6 @@
 //! Real-time video in layers, which the network may thin out (Octopus), from a server each.
 
+mod age;
 mod claims;
 mod content_draws;
 mod figures;
@@ -292,6 +293,8 @@ impl Traffic for Streams {
             Metric::of_actor("sqi_ssim", Unit::ONE, Sense::Higher),
             Metric::of_actor("age_p50_s", Unit::SECONDS, Sense::Lower),
             Metric::of_actor("age_p99_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("age_over_time_mean_s", Unit::SECONDS, Sense::Lower),
+            Metric::of_actor("age_over_time_p99_s", Unit::SECONDS, Sense::Lower),
             Metric::of_actor("latency_p50_s", Unit::SECONDS, Sense::Lower),
             Metric::of_actor("latency_p99_s", Unit::SECONDS, Sense::Lower),
             Metric::of_actor("shown_share", Unit::ONE, Sense::Higher),

@@ -67,29 +67,20 @@ pub(super) fn of(output: &Output) -> OverTime {
 
 /// The age of the freshest picture: it rises with time and falls when a fresher one can be shown.
 fn ages(stream: &StreamOutput) -> Series {
-    let mut shown: Vec<_> = stream
-        .frames
-        .iter()
-        .filter_map(|frame| Some((frame.shown?.first, frame.number, frame.handed)))
-        .collect();
-    shown.sort();
     let mut line = Series::new(stream.name.clone());
-    let mut freshest: Option<(u32, Time)> = None;
     let mut push = |at: Time, captured: Time| {
         line.push(at.as_secs_f64(), (at - captured).as_secs_f64() * 1e3);
     };
-    for (at, number, handed) in shown {
-        if let Some((known, before)) = freshest {
-            if number < known {
-                continue;
-            }
-            push(at, before);
+    let mut before: Option<Time> = None;
+    for frame in stream.fresh_frames() {
+        if let Some(captured) = before {
+            push(frame.at, captured);
         }
-        push(at, handed);
-        freshest = Some((number, handed));
+        push(frame.at, frame.captured);
+        before = Some(frame.captured);
     }
-    if let Some((_, handed)) = freshest {
-        push(stream.end, handed);
+    if let Some(captured) = before {
+        push(stream.end, captured);
     }
     line
 }
