@@ -3,6 +3,7 @@
 use airlane_base::Time;
 
 use super::StreamOutput;
+use super::records::FrameRecord;
 
 /// Steps in which a quantile over time is halved: the last one is below a nanosecond for runs of any length.
 const BISECTIONS: u32 = 60;
@@ -25,9 +26,7 @@ struct Stretch {
 impl StreamOutput {
     /// Frames that were fresher than any before, by time of arrival.
     pub(super) fn fresh_frames(&self) -> Vec<FreshFrame> {
-        let shown = |frame: &super::records::FrameRecord| {
-            Some((frame.shown?.first, frame.number, frame.handed))
-        };
+        let shown = |frame: &FrameRecord| Some((frame.shown?.first, frame.number, frame.handed));
         let mut shown: Vec<_> = self.frames.iter().filter_map(shown).collect();
         shown.sort();
         let mut freshest = None;
