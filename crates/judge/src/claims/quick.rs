@@ -1,4 +1,4 @@
-//! The claim that quick runs measure: less of it, to look around.
+//! What quick runs have of a claim: fewer schemes and cells.
 
 use super::spec::Claim;
 use super::statistic::Statistic;
@@ -7,17 +7,15 @@ impl Claim {
     /// The claim with `quick_compare` and `quick_cells` in the place of `compare` and `cells`, and without figures beside it
     /// that need what they leave out.
     pub(super) fn quick(&self) -> Self {
-        let kept = |all: &[String], some: &[String]| match some {
-            [] => all.to_vec(),
-            some => some.to_vec(),
-        };
         let mut quick = self.clone();
-        quick.compare = kept(&self.compare, &self.quick_compare);
-        quick.cells = kept(&self.cells, &self.quick_cells);
-        quick.beside.retain(|text| !needs_more(text, self, &quick.compare, &quick.cells));
-        if quick.compare != self.compare {
+        if !self.quick_compare.is_empty() {
+            quick.compare.clone_from(&self.quick_compare);
             quick.chart = None;
         }
+        if !self.quick_cells.is_empty() {
+            quick.cells.clone_from(&self.quick_cells);
+        }
+        quick.beside.retain(|text| !needs_more(text, self, &quick.compare, &quick.cells));
         quick
     }
 

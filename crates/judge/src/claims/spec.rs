@@ -44,7 +44,7 @@ pub struct ClaimSet {
     /// The claims, in order.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
-    /// The same as quick runs measure them.
+    /// Claims with what quick runs have of them, in the order of `claims`.
     #[serde(skip)]
     pub(super) quick_claims: Vec<Claim>,
     /// Tables in the system's page of documentation, beside that of the claims.
