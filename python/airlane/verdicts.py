@@ -50,7 +50,7 @@ class ClaimResult:
 
         Columns: ``id``, ``statement``, ``paper``, ``measured``, ``low`` and ``high`` (the 95 %
         interval; null below ten draws), ``unit``, ``n`` (independent draws) and ``verdict``:
-        ``holds``, ``fails``, ``undecided`` or ``reported``.
+        ``holds``, ``fails``, ``undecided``, ``not_measured`` (a stop left it out) or ``reported``.
         """
         rows = []
         for claim in self.summary["claims"]:

@@ -203,10 +203,12 @@ pub enum PaperValue {
 pub enum Verdict {
     /// The whole interval is on the good side.
     Holds,
-    /// The whole interval is on the other side, or the run left the claim out.
+    /// The whole interval is on the other side, or there is no figure.
     Fails,
     /// The interval spans the rule.
     Undecided,
+    /// A stop left runs of the claim out.
+    NotMeasured,
     /// Shown without a judgement.
     Reported,
 }
@@ -218,6 +220,7 @@ impl Verdict {
             Self::Holds => "holds",
             Self::Fails => "fails",
             Self::Undecided => "undecided",
+            Self::NotMeasured => "not measured",
             Self::Reported => "reported",
         }
     }
@@ -228,6 +231,7 @@ impl Verdict {
             Self::Holds => model::Verdict::Holds,
             Self::Fails => model::Verdict::Fails,
             Self::Undecided => model::Verdict::Undecided,
+            Self::NotMeasured => model::Verdict::NotMeasured,
             Self::Reported => model::Verdict::Reported,
         }
     }
@@ -335,13 +339,14 @@ impl Summary {
         }
     }
 
-    /// Numbers of claims by verdict: holds, fails, undecided, reported.
+    /// Numbers of claims by verdict.
     pub fn tally(&self) -> Tally {
         let of = |verdict| self.claims.iter().filter(|c| c.verdict == verdict).count();
         Tally {
             holds: of(Verdict::Holds),
             fails: of(Verdict::Fails),
             undecided: of(Verdict::Undecided),
+            not_measured: of(Verdict::NotMeasured),
             reported: of(Verdict::Reported),
         }
     }
@@ -354,6 +359,7 @@ pub struct Tally {
     pub holds: usize,
     pub fails: usize,
     pub undecided: usize,
+    pub not_measured: usize,
     pub reported: usize,
 }
 

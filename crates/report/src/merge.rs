@@ -57,6 +57,7 @@ pub fn tally(claims: &[Claim]) -> String {
         (Verdict::Holds, "holds", "hold"),
         (Verdict::Fails, "fails", "fail"),
         (Verdict::Undecided, "is undecided", "are undecided"),
+        (Verdict::NotMeasured, "was not measured", "were not measured"),
         (Verdict::Reported, "is reported without a verdict", "are reported without a verdict"),
     ]
     .into_iter()

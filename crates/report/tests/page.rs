@@ -302,15 +302,23 @@ fn tables_mark_the_best_and_show_intervals() {
 #[test]
 fn claims_say_their_verdict_in_words() {
     let mut report = Report::new("r");
-    for verdict in [Verdict::Holds, Verdict::Fails, Verdict::Undecided, Verdict::Reported] {
+    let verdicts = [
+        Verdict::Holds,
+        Verdict::Fails,
+        Verdict::Undecided,
+        Verdict::NotMeasured,
+        Verdict::Reported,
+    ];
+    for verdict in verdicts {
         report.claims.push(Claim { verdict, ..Claim::default() });
     }
     let page = render(&report);
-    for word in ["holds", "fails", "undecided", "reported"] {
+    for word in ["holds", "fails", "undecided", "not measured", "reported"] {
         assert!(page.contains(&format!("</span> {word}</span>")), "{word}");
     }
     assert!(page.contains(
-        "Of 4 claims 1 holds, 1 fails, 1 is undecided, 1 is reported without a verdict."
+        "Of 5 claims 1 holds, 1 fails, 1 is undecided, 1 was not measured, 1 is reported without a \
+         verdict."
     ));
     assert!(page.contains("not measured"));
 }

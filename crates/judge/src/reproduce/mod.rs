@@ -23,8 +23,7 @@
 //! - What a page plots over time is fixed before anything is measured: the first draw, under the
 //!   first seed.
 //! - Variants beside a claim, and quick runs, never affect a verdict.
-//! - A claim with an unfinished run has no samples, and so does not hold; finished runs keep their
-//!   rows.
+//! - A claim with an unfinished run is not measured; finished runs keep their rows.
 
 mod adoption;
 mod chart;
@@ -62,7 +61,7 @@ pub use worlds::ClaimWorlds;
 /// Measures the claims in `sets` that a request names, and judges them; leaves `summary.json`,
 /// `report.html` with a page per claim in the folder `claims`, `report.json.gz` and `run.json`.
 ///
-/// After a stop, a claim with an unfinished run does not hold. The rows of finished runs are
+/// After a stop, a claim with an unfinished run is not measured. The rows of finished runs are
 /// written all the same, and the outcome says that it was stopped. The next start in the same folder
 /// goes on from there, whatever claims it is asked for; what it leaves does not depend on how many
 /// starts it took.
@@ -113,7 +112,7 @@ impl Reproduction<'_> {
             }
             let mut entry = judge_claim(claim, &of_claim, &samples, Seed(set.seed), &runs, common);
             let is_judged = entry.checks.iter().any(|check| check.ci95.is_some());
-            if request.quick && !stopped && entry.verdict == Verdict::Fails && !is_judged {
+            if request.quick && entry.verdict == Verdict::Fails && !is_judged {
                 // The few draws of a quick run may have nothing to measure, as mixes without a gap.
                 entry.verdict = Verdict::Undecided;
             }
@@ -235,8 +234,7 @@ fn statistic_values(experiment: &Experiment<'_>, samples: &Samples) -> Vec<(Stri
     experiment.statistics.iter().filter_map(value).collect()
 }
 
-/// Judges a claim: its entry of `summary.json`. Without samples (a run is missing) it does not
-/// hold.
+/// Judges a claim: its entry of `summary.json`. If a run is missing, it is not measured.
 fn judge_claim(
     claim: &Claim,
     of_claim: &[&(&Experiment<'_>, ByMetric)],
@@ -259,6 +257,7 @@ fn judge_claim(
     });
     if finished < planned {
         let mut entry = claims::entry(claim, &content, (&Samples::default(), &units), seed);
+        entry.verdict = Verdict::NotMeasured;
         entry.reason = format!("stopped: {finished} of {planned} runs finished");
         entry.stream = stream;
         return entry;

@@ -47,6 +47,7 @@ fn headline(claim: &Claim) -> String {
         Verdict::Holds => "Holds",
         Verdict::Fails => "Fails",
         Verdict::Undecided => "Undecided",
+        Verdict::NotMeasured => "Not measured",
         Verdict::Reported => "Reported",
     };
     format!("{word}: {}", claim.statement)

@@ -45,11 +45,17 @@ pub(super) fn table(summary: &Summary) -> String {
 
 /// One sentence: how many claims came out how; `stopped` has the runs finished and planned.
 pub(super) fn verdict(summary: &Summary, stopped: Option<(usize, usize)>) -> String {
-    let Tally { holds, fails, undecided, reported } = summary.tally();
+    let Tally { holds, fails, undecided, not_measured, reported } = summary.tally();
     let of = summary.claims.len();
     let noun = if of == 1 { "claim" } else { "claims" };
     let mut text = format!("{holds} of {of} {noun} held");
-    for (n, what) in [(fails, "failed"), (undecided, "undecided"), (reported, "reported")] {
+    let others = [
+        (fails, "failed"),
+        (undecided, "undecided"),
+        (reported, "reported"),
+        (not_measured, "not measured"),
+    ];
+    for (n, what) in others {
         if n > 0 {
             text += &format!(", {n} {what}");
         }

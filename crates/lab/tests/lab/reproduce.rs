@@ -425,7 +425,7 @@ fn claims_take_over_what_others_measured_in_the_same_folder() {
 }
 
 #[test]
-fn claims_left_out_by_a_stop_are_not_held() {
+fn claims_left_out_by_a_stop_are_not_measured() {
     let folder = Folder::new("reproduce-stopped");
     let stop = StopFlag::default();
     stop.stop();
@@ -434,11 +434,13 @@ fn claims_left_out_by_a_stop_are_not_held() {
         r.common.stop = stop;
     });
     let outcome = outcome.unwrap();
-    assert_eq!((outcome.stopped, outcome.failed, outcome.exit_code()), (true, 3, 130));
-    assert!(outcome.line.starts_with("Stopped after 0 of 3 runs: 0 of 3 claims held, 3 failed."));
+    assert_eq!((outcome.stopped, outcome.failed, outcome.exit_code()), (true, 0, 130));
+    assert!(
+        outcome.line.starts_with("Stopped after 0 of 3 runs: 0 of 3 claims held, 3 not measured.")
+    );
     let s = summary(&out);
     for claim in &s.claims {
-        assert_eq!((claim.verdict, claim.measured), (Verdict::Fails, None));
+        assert_eq!((claim.verdict, claim.measured), (Verdict::NotMeasured, None));
         assert_eq!(claim.reason, "stopped: 0 of 2 runs finished", "{}", claim.id);
         assert_eq!(claim.stream, "exploration/m", "a quick run draws elsewhere");
     }

@@ -85,10 +85,12 @@ pub enum Bound {
 pub enum Verdict {
     /// The rule is met.
     Holds,
-    /// The rule is not met, or the run left the claim out.
+    /// The rule is not met.
     Fails,
     /// The 95 % interval spans the rule.
     Undecided,
+    /// A stop left runs of the claim out.
+    NotMeasured,
     /// Shown without a judgement.
     #[default]
     Reported,

@@ -134,6 +134,7 @@ fn cells(out: &mut String, f: &Figure<'_>) {
         Verdict::Holds => ("holds", "✓", "holds"),
         Verdict::Fails => ("fails", "✗", "fails"),
         Verdict::Undecided => ("undecided", "?", "undecided"),
+        Verdict::NotMeasured => ("reported", "–", "not measured"),
         Verdict::Reported => ("reported", "·", "reported"),
     };
     let _ = write!(
