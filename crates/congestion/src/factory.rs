@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::controller::Controller;
 use crate::custom::CustomController;
 use crate::{
-    Abc, Bbr, Bbr3, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast, Ledbat, Prague,
-    Reno, Scream,
+    Abc, Bbr, Bbr3, BbrConfig, Coupled, Cubic, CubicConfig, Cupid, Explicit, Fallback, Fast,
+    Ledbat, Prague, Reno, Scream,
 };
 
 /// Congestion control algorithm of this crate.
@@ -99,6 +99,8 @@ pub enum ControllerConfig {
     },
     /// [`Bbr`].
     Bbr,
+    /// [`Bbr`] with options of its own.
+    TunedBbr(BbrConfig),
     /// [`Explicit`].
     Explicit {
         /// The rate at first, of UDP payload.
@@ -159,7 +161,7 @@ impl ControllerConfig {
             Self::Cubic(_) => Algorithm::Cubic,
             Self::Coupled => Algorithm::Coupled,
             Self::Fast { .. } => Algorithm::Fast,
-            Self::Bbr => Algorithm::Bbr,
+            Self::Bbr | Self::TunedBbr(_) => Algorithm::Bbr,
             Self::Explicit { .. } => Algorithm::Explicit,
             Self::Abc => Algorithm::Abc,
             Self::Cupid { .. } => Algorithm::Cupid,
@@ -190,6 +192,7 @@ impl ControllerConfig {
             Self::Reno
             | Self::Coupled
             | Self::Bbr
+            | Self::TunedBbr(_)
             | Self::Explicit { .. }
             | Self::Abc
             | Self::Ledbat
@@ -210,6 +213,7 @@ impl ControllerConfig {
             Self::Coupled => Box::new(Coupled::new(mtu)),
             Self::Fast { weight } => Box::new(Fast::new(weight, mtu)),
             Self::Bbr => Box::new(Bbr::new(now, mtu, seed)),
+            Self::TunedBbr(config) => Box::new(Bbr::with_config(config, now, mtu, seed)),
             Self::Explicit { rate } => Box::new(Explicit::new(rate, mtu)),
             Self::Abc => Box::new(Abc::new(now, mtu)),
             Self::Cupid { fallback, weight } => {
@@ -245,6 +249,8 @@ mod tests {
             };
             assert!(built.window() >= min_packets * 1350);
         }
+        let tuned = ControllerConfig::TunedBbr(BbrConfig::default());
+        assert_eq!(tuned.build(Time::ZERO, 1350, Seed(1)).name(), "bbr");
         assert_eq!(ControllerConfig::cubic(2.5).build(Time::ZERO, 1350, Seed(1)).weight(), 2.5);
     }
 }

@@ -44,7 +44,7 @@ pub mod send;
 mod windowed_max;
 
 pub use abc::Abc;
-pub use bbr::Bbr;
+pub use bbr::{Bbr, BbrConfig};
 pub use bbr3::Bbr3;
 pub use controller::{
     Ack, Controller, Grant, LastSignals, Limit, Loss, LossCause, Marked, RateSample, Rtt, Sent,

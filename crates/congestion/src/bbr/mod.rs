@@ -1,7 +1,9 @@
 //! BBR version 1, after "BBR: Congestion-Based Congestion Control" (ACM Queue, 2016) and
 //! draft-cardwell-iccrg-bbr-congestion-control-00, whose sections are named below.
 
+mod config;
 mod filter;
+mod rounds;
 
 use std::time::Duration;
 
@@ -12,7 +14,9 @@ use crate::controller::{Ack, Controller, Loss, Marked, RateSample, Sent};
 use crate::flight::Flight;
 use crate::windowed_max::WindowedMax;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
+pub use config::BbrConfig;
 use filter::MinRtt;
+use rounds::Rounds;
 
 /// 2/ln 2: the least gain that doubles the rate per round (section 4.3.2.1).
 const HIGH_GAIN: f64 = 2.885;
@@ -26,8 +30,6 @@ const PACING_MARGIN: f64 = 0.99;
 const CWND_GAIN: f64 = 2.0;
 /// Rounds that the bandwidth filter looks back (section 4.1.1.3).
 const BW_WINDOW_ROUNDS: u64 = 10;
-/// Life of a minimum round-trip time (section 4.1.2.3).
-const RTPROP_WINDOW: Duration = Duration::from_secs(10);
 /// Least time at the least window in ProbeRTT (section 4.3.5).
 const PROBE_RTT_TIME: Duration = Duration::from_millis(200);
 /// Window of ProbeRTT, and the least of all.
@@ -44,8 +46,7 @@ const FULL_LOSS_SHARE: f64 = 0.02;
 
 /// A queue that drops packets on purpose (Octopus) does so before they can wait: the sender need not keep
 /// its queue short. For this long after such a drop, unless another packet is lost, the pacing gain is at
-/// least the window's.
-const THINNED_GAIN: f64 = CWND_GAIN;
+/// least [`BbrConfig::drop_pacing_gain`].
 const THINNED_FOR: Duration = Duration::from_secs(5);
 
 /// Mode of BBR (section 4.3).
@@ -78,6 +79,7 @@ struct Recovery {
 /// BBR version 1.
 #[derive(Clone, Debug)]
 pub struct Bbr {
+    config: BbrConfig,
     mss: f64,
     mode: Mode,
     rng: Rng,
@@ -85,7 +87,7 @@ pub struct Bbr {
     bandwidth: WindowedMax<Rate>,
     rtprop: MinRtt,
     /// Rounds by delivered bytes (section 4.1.1.2).
-    round: u64,
+    rounds: Rounds,
     round_start: bool,
     next_round_delivered: u64,
     delivered: u64,
@@ -115,14 +117,20 @@ impl Bbr {
     /// A controller in Startup at `now` for packets of `mtu` bytes of UDP payload. The seed
     /// decides in which phase of its cycle a flow starts to probe.
     pub fn new(now: Time, mtu: u64, seed: Seed) -> Self {
+        Self::with_config(BbrConfig::default(), now, mtu, seed)
+    }
+
+    /// The same with windows and a gain of its own.
+    pub fn with_config(config: BbrConfig, now: Time, mtu: u64, seed: Seed) -> Self {
         let mss = mtu.max(1) as f64;
         Self {
+            config,
             mss,
             mode: Mode::Startup,
             rng: seed.split("bbr").rng(),
             bandwidth: WindowedMax::default(),
             rtprop: MinRtt::new(now),
-            round: 0,
+            rounds: Rounds::new(config.min_bandwidth_window),
             round_start: false,
             next_round_delivered: 0,
             delivered: 0,
@@ -152,7 +160,7 @@ impl Bbr {
             Mode::ProbeBw { phase, .. } => CYCLE[phase],
             Mode::ProbeRtt { .. } => 1.0,
         };
-        if thinned { gain.max(THINNED_GAIN) } else { gain }
+        if thinned { gain.max(self.config.drop_pacing_gain) } else { gain }
     }
 
     fn cwnd_gain(&self) -> f64 {
@@ -182,11 +190,11 @@ impl Bbr {
     }
 
     /// Sections 4.1.1.2 and 4.1.1.3.
-    fn update_bandwidth(&mut self, sample: &RateSample) {
+    fn update_bandwidth(&mut self, now: Time, sample: &RateSample) {
         self.delivered = sample.delivered;
         if sample.prior_delivered >= self.next_round_delivered {
             self.next_round_delivered = sample.delivered;
-            self.round += 1;
+            self.rounds.begin(now);
             self.round_start = true;
             if let Some(recovery) = &mut self.recovery {
                 recovery.conservation = false;
@@ -196,7 +204,8 @@ impl Bbr {
         let limited = sample.app_limited
             || self.probe_rtt_limited.is_some_and(|(from, to)| from <= prior && prior <= to);
         if sample.rate >= self.bandwidth.get() || !limited {
-            self.bandwidth.update(self.round, sample.rate, BW_WINDOW_ROUNDS);
+            let window = self.rounds.window(BW_WINDOW_ROUNDS);
+            self.bandwidth.update(self.rounds.number(), sample.rate, window);
         }
         if self.round_start {
             if !self.filled_pipe && limited {
@@ -259,7 +268,7 @@ impl Bbr {
 
     /// Sections 4.1.2.3 and 4.3.5.
     fn update_rtprop(&mut self, ack: &Ack) {
-        let expired = self.rtprop.update(ack.now, ack.rtt.latest, RTPROP_WINDOW);
+        let expired = self.rtprop.update(ack.now, ack.rtt.latest, self.config.rtprop_window);
         let probing = matches!(self.mode, Mode::ProbeRtt { .. });
         if expired && !self.idle_restart && !probing {
             self.save_window();
@@ -374,7 +383,7 @@ impl Controller for Bbr {
             self.restore_window();
         }
         if let Some(sample) = &ack.sample {
-            self.update_bandwidth(sample);
+            self.update_bandwidth(ack.now, sample);
         }
         self.update_mode(ack);
         self.update_rtprop(ack);

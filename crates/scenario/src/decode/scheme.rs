@@ -1,5 +1,7 @@
 //! Keys of a scheme: its controller, its weight, its queue.
 
+use std::time::Duration;
+
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
 use super::super::types::*;
@@ -63,6 +65,12 @@ pub fn control(
         let found = "found without controller = \"cupid\"";
         r.fail("fallback", found, "only that controller has one");
     }
+    let doc = "Options of \"bbr\".";
+    let bbr = r.section("bbr", doc, bbr_config);
+    if kind != Some(Algorithm::Bbr) && r.has("bbr") {
+        let found = "found without controller = \"bbr\"";
+        r.fail("bbr", found, "only that controller has these options");
+    }
     let cubic = kind == Some(Algorithm::Cubic);
     let has_weight = kind.is_some_and(|kind| ControllerConfig::new(kind).has_weight());
     if !has_weight && r.has("weight") {
@@ -95,7 +103,8 @@ pub fn control(
         }),
         Algorithm::Coupled => ControllerConfig::Coupled,
         Algorithm::Fast => ControllerConfig::Fast { weight: weight.unwrap_or(1.0) },
-        Algorithm::Bbr => ControllerConfig::Bbr,
+        Algorithm::Bbr if bbr == BbrConfig::default() => ControllerConfig::Bbr,
+        Algorithm::Bbr => ControllerConfig::TunedBbr(bbr),
         Algorithm::Explicit => ControllerConfig::Explicit { rate: rate.unwrap_or_default() },
         Algorithm::Abc => ControllerConfig::Abc,
         Algorithm::Ledbat => ControllerConfig::Ledbat,
@@ -107,6 +116,32 @@ pub fn control(
             weight: weight.unwrap_or(1.0),
         },
     })
+}
+
+/// Reads the options of BBR version 1.
+fn bbr_config(r: &mut Reader<'_>) -> BbrConfig {
+    let seconds = |time: Duration| time.as_secs_f64();
+    let default = BbrConfig::default();
+    BbrConfig {
+        rtprop_window: r.time(
+            "rtprop_window_s",
+            range(0.1, 1000.0, "100"),
+            seconds(default.rtprop_window),
+            "Life of a least round trip. At its end the flight is held at four packets for 200 ms.",
+        ),
+        min_bandwidth_window: r.time(
+            "min_bandwidth_window_s",
+            range(0.0, 10.0, "0.6"),
+            seconds(default.min_bandwidth_window),
+            "Least time that the largest bandwidth is kept, which is kept for ten round trips anyway.",
+        ),
+        drop_pacing_gain: r.number(
+            "drop_pacing_gain",
+            range(1.0, 10.0, "1"),
+            default.drop_pacing_gain,
+            "Least pacing gain for 5 s after Octopus dropped a packet on purpose; 1 has no effect.",
+        ),
+    }
 }
 
 pub(super) fn scheme(registry: &Registry, r: &mut Reader<'_>, network: &Network) -> Scheme {

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use std::time::Duration;
 
-pub use airlane_congestion::{Algorithm, ControllerConfig, CubicConfig, Fallback, WeightRule};
+pub use airlane_congestion::{
+    Algorithm, BbrConfig, ControllerConfig, CubicConfig, Fallback, WeightRule,
+};
 pub use airlane_cupid::{Charging, RuleKind};
 
 use super::Queue;

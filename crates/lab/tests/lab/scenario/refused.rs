@@ -76,6 +76,12 @@ fn every_rule_between_keys_has_a_message() {
         ("[[bulk]]", "[[bulk]]\nweight = 2", "only Cubic, FAST and Cupid have a weight"),
         ("\"cubic\"", "\"x\"\ncontroller = \"explicit\"", "scheme.0.rate_bps: missing"),
         ("\"cubic\"", "\"x\"\nrate_bps = 4e6", "only that controller has a rate"),
+        ("\"cubic\"", "\"x\"\nbbr = {}", "only that controller has these options"),
+        (
+            "\"cubic\"",
+            "\"x\"\ncontroller = \"bbr\"\nbbr = { drop_pacing_gain = 0 }",
+            "bbr.drop_pacing_gain: found 0; expected a number from 1",
+        ),
         ("\"cubic\"", "\"x\"\ncontroller = \"bbr\"\nminerva = {}", "without weights"),
         (
             "\"cubic\"",
