@@ -13,7 +13,8 @@ pub struct BbrConfig {
     /// Least time that the bandwidth filter looks back, however many of its ten rounds that is
     /// (section 4.1.1.3).
     pub min_bandwidth_window: Duration,
-    /// Least pacing gain for five seconds after the network dropped a packet on purpose; 1 has no effect.
+    /// Least pacing gain for five seconds after the network dropped a packet on purpose; 0 leaves the gains of
+    /// the draft.
     pub drop_pacing_gain: f64,
 }
 

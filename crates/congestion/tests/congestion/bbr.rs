@@ -140,7 +140,7 @@ fn what_the_network_drops_on_purpose_is_not_held_back_by_the_sender() {
 
 #[test]
 fn without_a_gain_after_drops_it_paces_on_as_before() {
-    let mut stream = Stream::with(BbrConfig { drop_pacing_gain: 1.0, ..BbrConfig::default() });
+    let mut stream = Stream::with(BbrConfig { drop_pacing_gain: 0.0, ..BbrConfig::default() });
     for n in [0, 0, 10, 0, 0, 0, 0] {
         stream.round(n, Fate::Lost);
     }

@@ -137,9 +137,9 @@ fn bbr_config(r: &mut Reader<'_>) -> BbrConfig {
         ),
         drop_pacing_gain: r.number(
             "drop_pacing_gain",
-            range(1.0, 10.0, "1"),
+            range(0.0, 10.0, "0"),
             default.drop_pacing_gain,
-            "Least pacing gain for 5 s after Octopus dropped a packet on purpose; 1 has no effect.",
+            "Least pacing gain for 5 s after Octopus dropped a packet on purpose; 0 leaves the gains as they are.",
         ),
     }
 }

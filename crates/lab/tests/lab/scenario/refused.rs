@@ -79,8 +79,8 @@ fn every_rule_between_keys_has_a_message() {
         ("\"cubic\"", "\"x\"\nbbr = {}", "only that controller has these options"),
         (
             "\"cubic\"",
-            "\"x\"\ncontroller = \"bbr\"\nbbr = { drop_pacing_gain = 0 }",
-            "bbr.drop_pacing_gain: found 0; expected a number from 1",
+            "\"x\"\ncontroller = \"bbr\"\nbbr = { drop_pacing_gain = -1 }",
+            "bbr.drop_pacing_gain: found -1; expected a number from 0",
         ),
         ("\"cubic\"", "\"x\"\ncontroller = \"bbr\"\nminerva = {}", "without weights"),
         (
