@@ -3,7 +3,6 @@
 
 mod config;
 mod filter;
-mod rounds;
 
 use std::time::Duration;
 
@@ -16,7 +15,6 @@ use crate::windowed_max::WindowedMax;
 use crate::{INITIAL_WINDOW_PACKETS, MAX_WINDOW_BYTES, pacing, whole_bytes};
 pub use config::BbrConfig;
 use filter::MinRtt;
-use rounds::Rounds;
 
 /// 2/ln 2: the least gain that doubles the rate per round (section 4.3.2.1).
 const HIGH_GAIN: f64 = 2.885;
@@ -87,7 +85,7 @@ pub struct Bbr {
     bandwidth: WindowedMax<Rate>,
     rtprop: MinRtt,
     /// Rounds by delivered bytes (section 4.1.1.2).
-    rounds: Rounds,
+    round: u64,
     round_start: bool,
     next_round_delivered: u64,
     delivered: u64,
@@ -120,7 +118,7 @@ impl Bbr {
         Self::with_config(BbrConfig::default(), now, mtu, seed)
     }
 
-    /// The same with windows and a gain of its own.
+    /// A controller with options of its own.
     pub fn with_config(config: BbrConfig, now: Time, mtu: u64, seed: Seed) -> Self {
         let mss = mtu.max(1) as f64;
         Self {
@@ -130,7 +128,7 @@ impl Bbr {
             rng: seed.split("bbr").rng(),
             bandwidth: WindowedMax::default(),
             rtprop: MinRtt::new(now),
-            rounds: Rounds::new(config.min_bandwidth_window),
+            round: 0,
             round_start: false,
             next_round_delivered: 0,
             delivered: 0,
@@ -181,6 +179,16 @@ impl Bbr {
         }
     }
 
+    /// Rounds that the bandwidth filter looks back. None is shorter than the minimum round trip, so that these
+    /// last for the time that is asked.
+    fn bandwidth_window(&self) -> u64 {
+        let time = self.config.min_bandwidth_window;
+        let rounds = self.rtprop.get().map_or(0, |rtprop| {
+            time.as_nanos().div_ceil(rtprop.as_nanos().max(1)).try_into().unwrap_or(u64::MAX)
+        });
+        BW_WINDOW_ROUNDS.max(rounds)
+    }
+
     fn quantum(&self) -> u64 {
         pacing::quantum(self.pacing_rate.unwrap_or_default(), self.mss as u64)
     }
@@ -190,11 +198,11 @@ impl Bbr {
     }
 
     /// Sections 4.1.1.2 and 4.1.1.3.
-    fn update_bandwidth(&mut self, now: Time, sample: &RateSample) {
+    fn update_bandwidth(&mut self, sample: &RateSample) {
         self.delivered = sample.delivered;
         if sample.prior_delivered >= self.next_round_delivered {
             self.next_round_delivered = sample.delivered;
-            self.rounds.begin(now);
+            self.round += 1;
             self.round_start = true;
             if let Some(recovery) = &mut self.recovery {
                 recovery.conservation = false;
@@ -204,8 +212,7 @@ impl Bbr {
         let limited = sample.app_limited
             || self.probe_rtt_limited.is_some_and(|(from, to)| from <= prior && prior <= to);
         if sample.rate >= self.bandwidth.get() || !limited {
-            let window = self.rounds.window(BW_WINDOW_ROUNDS);
-            self.bandwidth.update(self.rounds.number(), sample.rate, window);
+            self.bandwidth.update(self.round, sample.rate, self.bandwidth_window());
         }
         if self.round_start {
             if !self.filled_pipe && limited {
@@ -383,7 +390,7 @@ impl Controller for Bbr {
             self.restore_window();
         }
         if let Some(sample) = &ack.sample {
-            self.update_bandwidth(ack.now, sample);
+            self.update_bandwidth(sample);
         }
         self.update_mode(ack);
         self.update_rtprop(ack);

@@ -1,4 +1,4 @@
-//! What quick runs have of a claim: fewer schemes and cells.
+//! Claims as quick runs measure them: fewer schemes and cells.
 
 use super::spec::Claim;
 use super::statistic::Statistic;

@@ -1,7 +1,5 @@
 //! Keys of a scheme: its controller, its weight, its queue.
 
-use std::time::Duration;
-
 use super::super::bounds::{Range, Word, range};
 use super::super::reader::{NONE, Reader};
 use super::super::types::*;
@@ -65,8 +63,7 @@ pub fn control(
         let found = "found without controller = \"cupid\"";
         r.fail("fallback", found, "only that controller has one");
     }
-    let doc = "Options of \"bbr\".";
-    let bbr = r.section("bbr", doc, bbr_config);
+    let bbr = r.section("bbr", "Options of \"bbr\".", bbr_config);
     if kind != Some(Algorithm::Bbr) && r.has("bbr") {
         let found = "found without controller = \"bbr\"";
         r.fail("bbr", found, "only that controller has these options");
@@ -120,26 +117,25 @@ pub fn control(
 
 /// Reads the options of BBR version 1.
 fn bbr_config(r: &mut Reader<'_>) -> BbrConfig {
-    let seconds = |time: Duration| time.as_secs_f64();
     let default = BbrConfig::default();
     BbrConfig {
         rtprop_window: r.time(
             "rtprop_window_s",
             range(0.1, 1000.0, "100"),
-            seconds(default.rtprop_window),
-            "Life of a least round trip. At its end the flight is held at four packets for 200 ms.",
+            default.rtprop_window.as_secs_f64(),
+            "Lifetime of the minimum round-trip time. When it expires, ProbeRTT holds four packets in flight for 200 ms.",
         ),
         min_bandwidth_window: r.time(
             "min_bandwidth_window_s",
             range(0.0, 10.0, "0.6"),
-            seconds(default.min_bandwidth_window),
-            "Least time that the largest bandwidth is kept, which is kept for ten round trips anyway.",
+            default.min_bandwidth_window.as_secs_f64(),
+            "Minimum length of the bandwidth filter's window, which has at least ten round trips.",
         ),
         drop_pacing_gain: r.number(
             "drop_pacing_gain",
             range(0.0, 10.0, "0"),
             default.drop_pacing_gain,
-            "Least pacing gain for 5 s after Octopus dropped a packet on purpose; 0 leaves the gains as they are.",
+            "Minimum pacing gain for 5 s after an Octopus queue dropped a packet on purpose; 0 keeps the draft's gains.",
         ),
     }
 }
