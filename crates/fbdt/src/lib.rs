@@ -33,6 +33,7 @@
 //! - A path sends a segment once at most, unless the path that took it first has ended.
 
 mod memory;
+mod options;
 mod path;
 mod preference;
 mod receiver;
@@ -41,6 +42,7 @@ mod sender;
 mod window;
 pub mod wire;
 
+pub use options::{Options, Redundancy};
 pub use path::Preference;
 pub use receiver::{Receiver, ReceiverError};
 pub use sender::{AckError, Sender, SenderCounts};
@@ -82,36 +84,6 @@ impl Config {
     pub(crate) fn max_slots(&self) -> u64 {
         let bytes = self.receive_memory.saturating_add(self.window_bytes.into());
         bytes / u64::from(self.segment_bytes) + wire::MAX_WINDOWS as u64
-    }
-}
-
-/// Parts of the paper's sender that are in use: by default all. Without a part it shows what that
-/// part is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Paths take a window from both ends (3.1); otherwise all from its beginning on.
-    pub is_two_way: bool,
-    /// Other paths also send what is late on one path (3.2).
-    pub sends_again: bool,
-    /// The most reliable path goes forward (3.2); otherwise the one that joined first.
-    pub adapts_directions: bool,
-    /// A path is held to its part of the memory.
-    pub shares_memory: bool,
-    /// A stream with no more bytes under way than this sends them on all paths at once, so that they
-    /// take as long as on the best path of the moment: a keystroke, say. 0, the default: none does.
-    /// That costs each further path so many bytes per round trip of the best one at most.
-    pub copied_bytes: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            is_two_way: true,
-            sends_again: true,
-            adapts_directions: true,
-            shares_memory: true,
-            copied_bytes: 0,
-        }
     }
 }
 

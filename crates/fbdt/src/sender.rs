@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::path::{Path, Preference};
 use crate::window::{Arrived, Taken, Window};
 use crate::wire::{Ack, MAX_SEGMENTS, MAX_WINDOWS, Segment};
-use crate::{Config, MAX_PATHS, Options, PathId};
+use crate::{Config, MAX_PATHS, Options, PathId, Redundancy};
 
 /// A path is taken for more reliable than another if its score is higher by so much.
 const HYSTERESIS: f64 = 0.1;
@@ -246,21 +246,23 @@ impl Sender {
         if !self.is_within_part(now, path) || self.is_late(now, path) {
             return None;
         }
+        let redundancy = self.options.redundancy;
         let due = |window: &Window| {
             let (since, others) = window.waiting(path)?;
             others
-                .filter_map(|of| Some(since + self.paths[of.0].as_ref()?.redundancy_timeout()))
+                .filter_map(|of| Some(since + redundancy.timeout(self.paths[of.0].as_ref()?)))
                 .min()
         };
         let own = self.deferred.and_then(|since| Some(since + self.paths[path.0].as_ref()?.time()));
-        let windows = self.windows.iter().filter(|_| self.options.sends_again);
+        let windows = self.windows.iter().filter(|_| redundancy != Redundancy::Off);
         windows.filter_map(due).chain(own).min()
     }
 
     /// `is_blocked` says that there is nothing else to do: then `path` sends also what it would
     /// deliver far sooner than the path that took it.
     fn take_again(&mut self, now: Time, path: PathId, is_blocked: bool) -> Option<Segment> {
-        if !self.options.sends_again {
+        let redundancy = self.options.redundancy;
+        if redundancy == Redundancy::Off || (is_blocked && redundancy == Redundancy::Published) {
             return None;
         }
         let own = now + self.paths[path.0].as_ref()?.redundancy_timeout().mul_f64(FAR_SOONER);
@@ -268,7 +270,7 @@ impl Sender {
             let is_due = |taken: Taken, all_taken_at: Time| {
                 let Some(of) = &self.paths[taken.path.0] else { return true };
                 let is_late = || own < of.arrival(now, taken);
-                if is_blocked { is_late() } else { now >= all_taken_at + of.redundancy_timeout() }
+                if is_blocked { is_late() } else { now >= all_taken_at + redundancy.timeout(of) }
             };
             if let Some(index) = window.take_again(path, is_due) {
                 let segment = segment(window, number, index);
@@ -332,7 +334,7 @@ impl Sender {
     /// memory for it at either end, or if another path would be there sooner with a single segment.
     fn cut_window(&mut self, now: Time, path: PathId) -> bool {
         let wanted = self.buffer.len().min(self.window_bytes());
-        if wanted == 0 || self.ends.len() >= MAX_WINDOWS {
+        if wanted == 0 || self.ends.len() >= MAX_WINDOWS || !self.is_next_due() {
             return false;
         }
         let room = (self.consumed + self.config.receive_memory).saturating_sub(self.cut);
@@ -360,6 +362,11 @@ impl Sender {
         });
         self.ends.push_back(self.cut);
         true
+    }
+
+    /// True if another window may be open beside those that are.
+    fn is_next_due(&self) -> bool {
+        self.options.pipelines_windows || self.windows.back().is_none_or(Window::is_settled)
     }
 
     /// True if a single segment is left to an idle path that would be there sooner; for no longer

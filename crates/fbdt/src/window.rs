@@ -141,6 +141,11 @@ impl Window {
         self.gaps.is_empty()
     }
 
+    /// True if every segment has arrived or is on its way on two paths.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_all_taken() && self.slots.iter().all(|slot| slot.arrived || slot.again != 0)
+    }
+
     /// The path that took the first segment which has not arrived, if one did.
     pub(crate) fn head(&self) -> Option<PathId> {
         let first = self.slots.iter().find(|slot| !slot.arrived)?;

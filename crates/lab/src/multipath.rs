@@ -12,7 +12,8 @@ use airlane_multipath::{
     accept_quic_subflows, connect_quic,
 };
 use airlane_multipath::{
-    FbdtOptions, MultipathError, MultipathStream, Scheme, StreamConfig, path_transport,
+    FbdtOptions, FbdtRedundancy, MultipathError, MultipathStream, Scheme, StreamConfig,
+    path_transport,
 };
 use airlane_quic::{Connection, ControlHandle, Endpoint};
 use airlane_runtime::{RuntimeExt, RuntimeHandle};
@@ -28,6 +29,8 @@ pub(crate) enum Scheduler {
     #[default]
     Fbdt,
     Mptcp(SchedulerKind),
+    /// FBDT as its paper prints it.
+    PublishedFbdt,
 }
 
 /// A part of FBDT that is left out.
@@ -37,14 +40,19 @@ pub(crate) enum FbdtAblation {
     Redundancy,
     Directions,
     Parts,
+    Pipelining,
+    Estimates,
 }
 
 words! {
     FbdtAblation: "backward" => Self::Backward,
         "redundancy" => Self::Redundancy,
         "directions" => Self::Directions,
-        "parts" => Self::Parts;
+        "parts" => Self::Parts,
+        "pipelining" => Self::Pipelining,
+        "estimates" => Self::Estimates;
     Scheduler: "fbdt" => Self::Fbdt,
+        "fbdt-paper" => Self::PublishedFbdt,
         "min-rtt" => Self::Mptcp(SchedulerKind::MinRtt),
         "blest" => Self::Mptcp(SchedulerKind::Blest),
         "linux" => Self::Mptcp(SchedulerKind::Linux),
@@ -54,28 +62,43 @@ words! {
         "musher" => Self::Mptcp(SchedulerKind::Musher);
 }
 
-impl Scheduler {
-    /// The scheme, with a part of FBDT left out.
-    pub(crate) fn scheme(self, without: Option<FbdtAblation>) -> Scheme {
-        match (self, StreamConfig::default().scheme) {
-            (Self::Fbdt, Scheme::Fbdt(all)) => Scheme::Fbdt(match without {
-                None => all,
-                Some(FbdtAblation::Backward) => FbdtOptions { is_two_way: false, ..all },
-                Some(FbdtAblation::Redundancy) => FbdtOptions { sends_again: false, ..all },
-                Some(FbdtAblation::Directions) => FbdtOptions { adapts_directions: false, ..all },
-                Some(FbdtAblation::Parts) => FbdtOptions { shares_memory: false, ..all },
-            }),
-            (Self::Fbdt, shipped) => shipped,
-            (Self::Mptcp(kind), _) => Scheme::Other(Arc::new(MptcpEngines(MptcpOptions::of(kind)))),
+impl FbdtAblation {
+    /// The options without this part.
+    fn left_out_of(self, all: FbdtOptions) -> FbdtOptions {
+        match self {
+            Self::Backward => FbdtOptions { is_two_way: false, ..all },
+            Self::Redundancy => FbdtOptions { redundancy: FbdtRedundancy::Off, ..all },
+            Self::Directions => FbdtOptions { adapts_directions: false, ..all },
+            Self::Parts => FbdtOptions { shares_memory: false, ..all },
+            Self::Pipelining => FbdtOptions { pipelines_windows: false, ..all },
+            Self::Estimates => FbdtOptions { redundancy: FbdtRedundancy::Published, ..all },
         }
+    }
+}
+
+impl Scheduler {
+    /// The scheme, with these parts of FBDT left out.
+    pub(crate) fn scheme(self, without: &[FbdtAblation]) -> Scheme {
+        let options = match (self, StreamConfig::default().scheme) {
+            (Self::Mptcp(kind), _) => {
+                return Scheme::Other(Arc::new(MptcpEngines(MptcpOptions::of(kind))));
+            }
+            (Self::PublishedFbdt, _) => FbdtOptions::PUBLISHED,
+            (Self::Fbdt, Scheme::Fbdt(all)) => all,
+            (Self::Fbdt, shipped) => return shipped,
+        };
+        // What sends nothing again has no estimates of when to do so.
+        let mut parts = without.to_vec();
+        parts.sort_by_key(|part| *part == FbdtAblation::Redundancy);
+        Scheme::Fbdt(parts.into_iter().fold(options, |options, part| part.left_out_of(options)))
     }
 
     /// Payload of a segment, bytes: for FBDT what the tunnel ships. MPTCP schedules packets, and larger
-    /// segments would hold it back.
+    /// segments would hold it back; the paper's segments are packets too (section 5).
     pub(crate) fn segment_bytes(self) -> u32 {
         match self {
             Self::Fbdt => StreamConfig::default().max_segment_bytes,
-            Self::Mptcp(_) => 4 << 10,
+            Self::Mptcp(_) | Self::PublishedFbdt => 4 << 10,
         }
     }
 
@@ -84,6 +107,9 @@ impl Scheduler {
         match self {
             Self::Fbdt => {
                 "A window goes out over one radio from its beginning, over the other from its end."
+            }
+            Self::PublishedFbdt => {
+                "One window at a time, from its beginning over one radio and from its end over the other."
             }
             Self::Mptcp(SchedulerKind::MinRtt) => "The radio with the lowest round trip first.",
             Self::Mptcp(SchedulerKind::Blest) => {

@@ -26,7 +26,7 @@ mod stream;
 mod subflow;
 mod terms;
 
-pub use airlane_fbdt::{Options as FbdtOptions, Preference};
+pub use airlane_fbdt::{Options as FbdtOptions, Preference, Redundancy as FbdtRedundancy};
 pub use config::{StreamConfig, path_transport};
 pub use engine::{
     Arrival, ControlEvent, Engine, EngineFactory, MAX_PATHS, Outgoing, PathLoad, PathLoads, Scheme,

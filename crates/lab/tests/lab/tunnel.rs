@@ -75,6 +75,38 @@ fn a_tunnel_runs_alike_each_time_and_begins_and_ends_when_it_should() {
 }
 
 #[test]
+fn parts_of_fbdt_are_left_out_one_or_several_and_as_the_paper_prints_it() {
+    let goodput = |set: &[&str]| {
+        let all = results(&[&["duration_s=4"], set].concat());
+        let (name, fbdt) = all.last().unwrap();
+        assert_eq!(name, "fbdt");
+        (figure(fbdt, "phone", "goodput_bps") / 1e6, figure(fbdt, "phone", "redundant_share"))
+    };
+    let (all, _) = goodput(&[]);
+    let (bare, again) =
+        goodput(&["scheme.4.tunnel_without=[\"parts\", \"backward\", \"redundancy\"]"]);
+    assert_eq!(again, 0.0);
+    assert!(bare < 0.95 * all, "{bare} of {all} Mbit/s");
+    let one = goodput(&["scheme.4.tunnel_without=redundancy"]);
+    assert_eq!((one.1, one), (0.0, goodput(&["scheme.4.tunnel_without=[\"redundancy\"]"])));
+    let (published, _) = goodput(&["scheme.4.tunnel_scheduler=fbdt-paper"]);
+    assert!(published > 10.0 && published < all, "{published} of {all} Mbit/s");
+}
+
+#[test]
+fn unknown_parts_and_parts_that_are_named_twice_are_refused() {
+    let refused = |set: &str| {
+        let scenarios = airlane_lab::registry().scenarios();
+        let set = [set.to_owned()];
+        Scenario::from_file(scenarios, Path::new("fbdt"), &set).unwrap_err().to_string()
+    };
+    let unknown = refused("scheme.4.tunnel_without=[\"parts\", \"pieces\"]");
+    assert!(unknown.contains("tunnel_without") && unknown.contains("\"estimates\""), "{unknown}");
+    let twice = refused("scheme.4.tunnel_without=[\"parts\", \"parts\"]");
+    assert!(twice.contains("\"parts\" twice"), "{twice}");
+}
+
+#[test]
 fn an_access_that_no_tunnel_is_on_is_refused() {
     let set = ["scheme.0.tunnel_only=wired".to_owned()];
     let scenario =

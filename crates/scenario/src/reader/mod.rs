@@ -353,6 +353,40 @@ impl<'a> Reader<'a> {
         self.choice_or_none(key, T::WORDS, default, doc)
     }
 
+    /// One of several words or a list of them, each once; `None` if it is not given.
+    pub fn words_or_none<V, T: Word<V> + PartialEq>(
+        &mut self,
+        key: &'static str,
+        default: &str,
+        doc: &str,
+    ) -> Option<Vec<T>> {
+        let words: Vec<String> = T::WORDS.iter().map(|(w, _)| format!("\"{w}\"")).collect();
+        let kind = format!("list of {}, or one of them", words.join(", "));
+        let node = self.ask(key, kind, default.to_owned(), doc)?;
+        let items = match &node.data {
+            Data::List(items) => items.iter().collect(),
+            _ => vec![node],
+        };
+        let mut values = Vec::new();
+        for item in items {
+            let given = match &item.data {
+                Data::Text(s) => T::WORDS.iter().find(|(w, _)| w == s),
+                _ => None,
+            };
+            match given {
+                Some((word, value)) if values.contains(value) => {
+                    self.fail(key, format!("found \"{word}\" twice"), "expected each once");
+                }
+                Some((_, value)) => values.push(*value),
+                None => {
+                    let expected = format!("expected one of {}, or several", words.join(", "));
+                    self.wrong(key, &item.data, expected);
+                }
+            }
+        }
+        Some(values)
+    }
+
     /// One of several words that are known when a scenario is read, `None` if it is not given.
     pub fn choice_or_none<T: Copy>(
         &mut self,

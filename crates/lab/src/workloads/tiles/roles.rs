@@ -89,7 +89,7 @@ fn start_one(
     let mut ends = Ends::new(context, &sites, control)?;
     let bytes = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let stream = StreamConfig {
-        scheme: of_scheme.scheduler.scheme(None),
+        scheme: of_scheme.scheduler.scheme(&[]),
         max_segment_bytes: bytes(session.segment),
         max_window_bytes: bytes(of_scheme.window.min(session.memory).max(session.segment)),
         memory: Some(session.memory),

@@ -1,12 +1,13 @@
-//! What claims about tunnels are measured by, of the first tunnel of a run.
+//! What claims about tunnels are measured by: the first tunnel of a run, and how alike all are.
 
 use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_net::Direction;
+use airlane_quality::stats;
 use serde::{Deserialize, Serialize};
 
-use super::{NAME, Output, SchemeOptions};
+use super::{NAME, Output, SchemeOptions, TunnelOutput};
 use airlane_sim::workload::{
     ByMetric, CachedMetrics, ClaimContext, ClaimRun, Metric, SceneRuns, Sense, Unit,
 };
@@ -19,6 +20,12 @@ const APART: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_secs(1);
 const GRACE_ROUND_TRIPS: u32 = 3;
 
+/// Span over which goodput is taken for percentiles.
+const SECOND: Duration = Duration::from_secs(1);
+/// Percentiles of goodput over whole seconds that claims may use.
+const PERCENTILES: [(&str, f64); 3] =
+    [("second_p10_bps", 0.1), ("second_p50_bps", 0.5), ("second_p90_bps", 0.9)];
+
 /// Figures of a run that claims need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Figures {
@@ -26,13 +33,22 @@ pub(super) struct Figures {
     first_radio_share: Option<f64>,
     /// Bytes in order in each window, and whether it counts.
     windows: Vec<(u64, bool)>,
+    /// Goodput of each whole second that counts, bits/s.
+    second_bps: Vec<f64>,
+    /// Jain's index of the goodput of all tunnels.
+    jain: Option<f64>,
 }
 
 pub(super) fn run_metrics() -> Vec<Metric> {
-    vec![
+    let percentiles = PERCENTILES.map(|(name, _)| name);
+    let mut metrics = vec![
         Metric::of_run("completion_s", Unit::SECONDS, Sense::Lower),
         Metric::of_run("first_radio_share", Unit::ONE, Sense::Neutral),
-    ]
+        Metric::of_run("tunnels_jain", Unit::ONE, Sense::Higher),
+    ];
+    metrics
+        .extend(percentiles.map(|name| Metric::of_run(name, Unit::BITS_PER_SECOND, Sense::Higher)));
+    metrics
 }
 
 pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
@@ -40,7 +56,11 @@ pub(super) fn figure(metric: &str, run: &ClaimRun) -> Option<f64> {
     match metric {
         "completion_s" => figures.completion_s,
         "first_radio_share" => figures.first_radio_share,
-        _ => None,
+        "tunnels_jain" => figures.jain,
+        _ => {
+            let (_, share) = PERCENTILES.iter().find(|(name, _)| *name == metric)?;
+            stats::quantile(&figures.second_bps, *share)
+        }
     }
 }
 
@@ -68,6 +88,13 @@ pub(super) fn keep(output: &Output, run: &ClaimContext<'_>) -> Option<CachedMetr
             &halvings(run.ways),
             GRACE.max(GRACE_ROUND_TRIPS * run.plan.scenario.network.rtt),
         ),
+        second_bps: seconds((tunnel.counted_from, tunnel.end), |at| tunnel.read_by(at)),
+        jain: output
+            .0
+            .iter()
+            .map(TunnelOutput::goodput_bps)
+            .collect::<Option<Vec<f64>>>()
+            .and_then(|all| stats::jain(&all)),
     };
     Some(CachedMetrics::new(NAME, figures))
 }
@@ -91,6 +118,18 @@ fn halvings_of(rows: &[LinkSampleRow]) -> Vec<Time> {
         }
     }
     halvings
+}
+
+/// Goodput of each whole second, bits/s.
+fn seconds((from, to): (Time, Time), read_by: impl Fn(Time) -> u64) -> Vec<f64> {
+    let mut seconds = Vec::new();
+    let mut begin = from;
+    while begin + SECOND <= to {
+        let bytes = read_by(begin + SECOND) - read_by(begin);
+        seconds.push(bytes as f64 * 8.0 / SECOND.as_secs_f64());
+        begin += SECOND;
+    }
+    seconds
 }
 
 /// Bytes that arrived in each window, and a flag that is true if the window counts: not if it
@@ -183,6 +222,16 @@ mod tests {
             (0..).zip(&[0.0, 8.0, 8.0, 5.0, 2.5, 0.0, 0.0, 0.0, 8.0]).map(row).collect();
         let at: Vec<Time> = [1500, 2000].map(Time::from_millis).to_vec();
         assert_eq!(halvings_of(&rows), at);
+    }
+
+    #[test]
+    fn seconds_are_whole() {
+        let at = |ms: u64| Time::from_millis(ms);
+        // A megabyte in the first second, two in the next, and half a second that is left out.
+        let read_by = |to: Time| if to <= at(2000) { 1_000_000 } else { 3_000_000 };
+        let rates =
+            seconds((at(1000), at(3500)), |to| if to <= at(1000) { 0 } else { read_by(to) });
+        assert_eq!(rates, [8e6, 16e6]);
     }
 
     #[test]

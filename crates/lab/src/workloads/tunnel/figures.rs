@@ -19,7 +19,7 @@ impl TunnelOutput {
     }
 
     /// Bytes in order over the time that counts, bits/s; `None` if none counts.
-    fn goodput_bps(&self) -> Option<f64> {
+    pub(super) fn goodput_bps(&self) -> Option<f64> {
         let span = (self.end.max(self.counted_from) - self.counted_from).as_secs_f64();
         let bytes = self.read_by(self.end).saturating_sub(self.read_by(self.counted_from));
         (span > 0.0).then(|| bytes as f64 * 8.0 / span)

@@ -80,8 +80,8 @@ struct SchemeOptions {
     only: Option<String>,
     /// Bytes of a window of FBDT at most.
     window: Option<u64>,
-    /// A part of FBDT that is left out.
-    without: Option<FbdtAblation>,
+    /// Parts of FBDT that are left out.
+    without: Vec<FbdtAblation>,
 }
 
 impl SchemePart for SchemeOptions {

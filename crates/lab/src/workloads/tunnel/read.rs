@@ -50,13 +50,19 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let range = (64 << 10, 16 << 20);
     let doc = "Bytes of a window of FBDT at most.";
     let window = r.count_or_none("tunnel_window_bytes", range, "1048576", doc);
-    let doc = "A part of FBDT that is left out: all go forward, nothing is sent again, directions stay \
-               as they are, or nobody is held to a part of the memory.";
-    let without = r.word_or_none("tunnel_without", "none", doc);
+    let doc = "Part or parts of FBDT that are left out: all go forward, nothing is sent again, directions \
+               stay as they are, nobody is held to a part of the memory, one window is open at a time, or \
+               what is late is sent again after a mean round trip.";
+    let without = r.words_or_none("tunnel_without", "none", doc);
     if scheduler.is_none() && only.is_none() && window.is_none() && without.is_none() {
         return None;
     }
-    Some(SchemeOptions { scheduler: scheduler.unwrap_or_default(), only, window, without })
+    Some(SchemeOptions {
+        scheduler: scheduler.unwrap_or_default(),
+        only,
+        window,
+        without: without.unwrap_or_default(),
+    })
 }
 
 /// Checks that each access that a scheme names is one of every tunnel's.

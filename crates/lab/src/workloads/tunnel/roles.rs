@@ -56,7 +56,7 @@ fn start_one(tunnel: &Entry, context: &mut RunContext<'_>) -> Result<RunningTunn
     let shipped = StreamConfig::default();
     let window = of_scheme.window.and_then(|bytes| u32::try_from(bytes).ok());
     let config = StreamConfig {
-        scheme: of_scheme.scheduler.scheme(of_scheme.without),
+        scheme: of_scheme.scheduler.scheme(&of_scheme.without),
         max_segment_bytes: of_scheme.scheduler.segment_bytes(),
         max_window_bytes: window.unwrap_or(shipped.max_window_bytes),
         memory: Some(memory),
