@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use airlane_viewport::{
     Concealment, Display, History, Joint, LossKind, Ows, Problem, Throughput, TileContent,
-    TileCurve, Workspace, fix,
+    TileCurve, Workspace, by_likelihood, fix,
 };
 use serde::Serialize;
 
@@ -21,12 +21,14 @@ pub enum Method {
     Ows(LossKind),
     /// The levels of Algorithm 1, in raster order (section 6.3).
     Fix,
+    /// The levels of Algorithm 1, the tiles in the order in which they are likely to be seen (section 6.3).
+    Likelihood,
     /// Levels and order together: not in the paper (`docs/design/viewport.md`).
     Joint,
 }
 
 /// Configuration of a planner.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PlannerConfig {
     /// Method by which it chooses.
     pub method: Method,
@@ -34,12 +36,15 @@ pub struct PlannerConfig {
     pub margin: f64,
     /// Reports that throughput is known from: the newest.
     pub history: NonZeroUsize,
+    /// Throughput of each GoP's time in bit/s, where it is known beforehand (section 6.3); it takes the
+    /// place of reports. `None`, or a GoP beyond its end: what reports say.
+    pub known_bps: Option<Arc<[f64]>>,
 }
 
 impl Default for PlannerConfig {
     fn default() -> Self {
         let history = NonZeroUsize::new(30).expect("30 is not 0");
-        Self { method: Method::Ows(LossKind::Corrected), margin: 1.0, history }
+        Self { method: Method::Ows(LossKind::Corrected), margin: 1.0, history, known_bps: None }
     }
 }
 
@@ -115,11 +120,20 @@ impl Planner {
             })
             .collect();
         let duration = self.title.gop();
-        let throughput = self.history.throughput();
+        let known = self.known(number);
+        let throughput = match known {
+            Some(bps) => Throughput::new(vec![bps]).ok(),
+            None => self.history.throughput(),
+        };
         // Nothing is known yet: nothing is expected to arrive, and levels are the smallest.
         let throughput =
             throughput.unwrap_or_else(|| Throughput::new(vec![0.0]).expect("0 is a throughput"));
-        let capacity = self.history.capacity_bits(self.config.margin, duration).unwrap_or(0);
+        let margin = self.config.margin;
+        let capacity = match known {
+            Some(bps) => Some((bps * margin * duration.as_secs_f64()) as u64),
+            None => self.history.capacity_bits(margin, duration),
+        };
+        let capacity = capacity.unwrap_or(0);
         let deadlines = vec![duration.as_secs_f64(); tiles.len()];
         let attention = &self.attention[number % self.attention.len()];
         let problem = Problem::new(&curves, attention, &deadlines, &throughput, capacity)
@@ -129,6 +143,7 @@ impl Planner {
                 Ows { kind, ..Ows::default() }.solve(&problem, &mut self.workspace)
             }
             Method::Fix => fix(&problem, &mut self.workspace),
+            Method::Likelihood => by_likelihood(&problem, &mut self.workspace),
             Method::Joint => Joint::default().solve(&problem, &mut self.workspace),
         };
         let item = |&tile: &usize| {
@@ -138,6 +153,12 @@ impl Planner {
             Item { tile: tile as u16, level: level as u8, bytes }
         };
         solution.plan.order.iter().map(item).collect()
+    }
+
+    /// The throughput of a GoP's time, if it is known beforehand and is one.
+    fn known(&self, gop: usize) -> Option<f64> {
+        let bps = self.config.known_bps.as_deref()?.get(gop).copied()?;
+        (bps.is_finite() && bps >= 0.0).then_some(bps)
     }
 
     /// Nothing of the GoP is sent: its time has passed. Each GoP in turn is planned or left out.

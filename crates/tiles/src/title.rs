@@ -95,6 +95,16 @@ impl Title {
         Ok(Self { name, tiling, gop, gops })
     }
 
+    /// The same title without the `lowest` levels of each tile; a tile that has no more keeps its last.
+    pub fn without_lowest(&self, lowest: usize) -> Self {
+        let mut title = self.clone();
+        for tile in title.gops.iter_mut().flatten() {
+            let left_out = lowest.min(tile.levels.len() - 1);
+            tile.levels.drain(..left_out);
+        }
+        title
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

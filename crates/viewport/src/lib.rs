@@ -64,7 +64,7 @@ pub use head::{HeadTrace, HeadTraceError};
 pub use joint::Joint;
 pub use optimum::{MAX_OPTIMUM_TILES, optimum, oracle_bound};
 pub use orientation::{Orientation, Vector, direction};
-pub use ows::{Ows, Solution, fix};
+pub use ows::{Ows, Solution, by_likelihood, fix};
 pub use problem::{LossKind, Plan, Problem, ProblemError};
 pub use psnr::{
     MAX_PSNR_DB, panorama_psnr_db, psnr_db, session_psnr_db, viewport_psnr_db, weighted_mse,

@@ -1,4 +1,5 @@
-//! Observation Weighted Sorting (section 4.2, Algorithm 1), and FIX, which does not sort (6.3).
+//! Observation Weighted Sorting (section 4.2, Algorithm 1), and what it is compared with (6.3): FIX, which does
+//! not sort, and an order by P(t) alone.
 
 use crate::problem::{LossKind, Plan, Problem, ascending};
 use crate::rate::{Allocation, Workspace};
@@ -98,6 +99,14 @@ impl Ows {
 pub fn fix(problem: &Problem<'_>, workspace: &mut Workspace) -> Solution {
     let Allocation { levels, .. } = rates(problem, workspace);
     let plan = Plan { levels, order: placement(problem) };
+    Solution::new(problem, plan, LossKind::Corrected)
+}
+
+/// The levels of OWS, and the tiles by how likely they are seen alone (6.3), the likeliest first.
+pub fn by_likelihood(problem: &Problem<'_>, workspace: &mut Workspace) -> Solution {
+    let Allocation { levels, .. } = rates(problem, workspace);
+    let keys: Vec<f64> = problem.probabilities().iter().map(|p| -p).collect();
+    let plan = Plan { levels, order: ascending(&keys) };
     Solution::new(problem, plan, LossKind::Corrected)
 }
 

@@ -266,7 +266,8 @@ fn a_title_that_is_not_there_is_refused() {
 #[test]
 fn a_plan_puts_first_what_is_worth_most_and_levels_follow_the_rate() {
     let config = |method| PlannerConfig { method, margin: 1.0, ..PlannerConfig::default() };
-    for method in [Method::Ows(LossKind::Corrected), Method::Fix, Method::Joint] {
+    let sorted = [Method::Ows(LossKind::Corrected), Method::Likelihood, Method::Joint];
+    for method in sorted.into_iter().chain([Method::Fix]) {
         let mut planner = Planner::new(title(), attention(), config(method));
         let plan = planner.plan(0);
         assert!(plan.iter().all(|item| item.level == 0 && item.bytes == 5_000), "nothing is known");
@@ -280,12 +281,37 @@ fn a_plan_puts_first_what_is_worth_most_and_levels_follow_the_rate() {
         let first: Vec<u16> = plan.iter().map(|item| item.tile).collect();
         match method {
             Method::Fix => assert!(first.is_sorted()),
+            Method::Likelihood => assert_eq!(first[..4], [7, 6, 5, 4]),
             _ => assert!(first[..4].iter().all(|tile| (4..8).contains(tile)), "{first:?}"),
         }
         assert!(planner.on_report(&report).is_err(), "the same again");
         let forged = Report { gop: 1, busy: GOP, bytes: 0, arrived: vec![true; 12] };
         assert!(planner.on_report(&forged).is_err(), "of tiles that were not sent");
     }
+}
+
+#[test]
+fn what_is_known_of_a_gop_takes_the_place_of_reports() {
+    let known_bps = Some(vec![4e6, 0.6e6, f64::NAN].into());
+    let config = PlannerConfig { method: Method::Fix, known_bps, ..PlannerConfig::default() };
+    let mut planner = Planner::new(title(), attention(), config);
+    let mut planned = |gop: u32| -> u64 {
+        let plan = planner.plan(gop);
+        plan.iter().map(|item| item.bytes).sum()
+    };
+    // 500 kB, of which the last step does not fit; then 75 kB; then no number, as if nothing were known.
+    assert!((400_000..=500_000).contains(&planned(0)));
+    assert_eq!((planned(1), planned(2), planned(3)), (75_000, 60_000, 60_000));
+}
+
+#[test]
+fn a_title_without_its_lowest_levels_keeps_the_others_and_always_one() {
+    let sizes = |title: &Title| -> Vec<u64> {
+        title.tiles(3)[11].levels.iter().map(|level| level.bits / 8).collect()
+    };
+    assert_eq!(sizes(&title().without_lowest(0)), [5_000, 20_000, 80_000]);
+    assert_eq!(sizes(&title().without_lowest(2)), [80_000]);
+    assert_eq!(sizes(&title().without_lowest(9)), [80_000]);
 }
 
 fn viewer() -> Viewer {

@@ -119,9 +119,12 @@ impl Show {
 }
 
 impl HeadView {
-    /// `show` as one of its heads sees it. Alone, it is taken to look anywhere.
-    pub(super) fn new(show: &Show, audience: &Audience, head: usize) -> Self {
-        let title = show.title.clone();
+    /// `show` without its lowest levels, as one of its heads sees it. Alone, it is taken to look anywhere.
+    pub(super) fn new(show: &Show, audience: &Audience, head: usize, left_out: usize) -> Self {
+        let title = match left_out {
+            0 => show.title.clone(),
+            lowest => Arc::new(show.title.without_lowest(lowest)),
+        };
         let anywhere = || title.tiling().sphere_shares();
         let gops = 0..audience.gops();
         let attention = gops.clone().map(|gop| {

@@ -16,8 +16,13 @@ use airlane_sim::LabError;
 use airlane_sim::plan::{Plan, RunKey, Sources};
 use airlane_sim::workload::{Caches, Draws};
 
-/// A title and a head of it, by their places.
-type Chosen = (usize, usize);
+/// A title and a head of it, by their places, and how many of its lowest levels are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Chosen {
+    title: usize,
+    head: usize,
+    left_out: usize,
+}
 
 /// The content, and what of it each draw has.
 #[derive(Clone, Debug)]
@@ -75,7 +80,7 @@ impl ContentDraws {
         Ok(Self { content: Some(content), draws })
     }
 
-    fn words(&self, (title, head): Chosen) -> String {
+    fn words(&self, Chosen { title, head, .. }: Chosen) -> String {
         let content = self.content.as_ref().expect("a draw is of a content");
         format!("{}, head {}", content.titles[title].title.name(), head + 1)
     }
@@ -102,7 +107,7 @@ fn chosen(session: &Entry, content: &Content, seed: Seed) -> Result<Chosen, Inpu
             return Err(InputError::new(format!("found {number}"), expected).at_key("tiles.head"));
         }
     };
-    Ok((title, head))
+    Ok(Chosen { title, head, left_out: session.left_out as usize })
 }
 
 impl Draws for ContentDraws {
@@ -122,10 +127,10 @@ impl Draws for ContentDraws {
         let mut watched = BTreeMap::new();
         if let Some(content) = &self.content {
             let mut audiences = BTreeMap::new();
-            for chosen @ (title, head) in self.draws.iter().flatten().copied() {
-                let show = &content.titles[title];
-                let audience = audiences.entry(title).or_insert_with(|| show.audience());
-                let of = || Arc::new(HeadView::new(show, audience, head));
+            for chosen in self.draws.iter().flatten().copied() {
+                let show = &content.titles[chosen.title];
+                let audience = audiences.entry(chosen.title).or_insert_with(|| show.audience());
+                let of = || Arc::new(HeadView::new(show, audience, chosen.head, chosen.left_out));
                 watched.entry(chosen).or_insert_with(of);
             }
         }

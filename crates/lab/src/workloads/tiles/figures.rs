@@ -57,6 +57,8 @@ pub(super) fn result(output: &Output) -> PartResult {
         viewport.sort_by(f64::total_cmp);
         let tenth = (!viewport.is_empty()).then(|| viewport[viewport.len() / 10]);
         figures.add("viewport_psnr_p10_db", Unit::DECIBELS, tenth);
+        let spread = stats::population_sd(&viewport);
+        figures.add("viewport_psnr_sd_db", Unit::DECIBELS, spread);
         figures.add("ws_psnr_db", Unit::DECIBELS, mean(&|gop| previous[gop].panorama_db));
         figures.add("late_share", Unit::ONE, late);
         figures.add("used_bps", Unit::BITS_PER_SECOND, used);

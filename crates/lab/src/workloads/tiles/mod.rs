@@ -76,6 +76,15 @@ impl airlane_judge::Workload for Tiles {
     }
 }
 
+/// Source of what the server knows of the throughput of a GoP's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+enum Rates {
+    /// Reports of the client on what came before.
+    Reported,
+    /// The rates that the accesses will have.
+    Known,
+}
+
 /// Settings of a scheme for sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct SchemeOptions {
@@ -85,6 +94,8 @@ struct SchemeOptions {
     margin: f64,
     /// Reports that throughput is known from.
     history: u64,
+    /// Source of what is known of throughput.
+    rates: Rates,
     /// Scheduler: chooses the access that sends each piece.
     scheduler: Scheduler,
     /// Bytes of a window of FBDT at most.
@@ -97,6 +108,7 @@ impl Default for SchemeOptions {
             planner: Method::Ows(LossKind::Corrected),
             margin: 1.0,
             history: 30,
+            rates: Rates::Reported,
             scheduler: Scheduler::Fbdt,
             window: 32 << 10,
         }
@@ -116,6 +128,9 @@ impl SchemePart for SchemeOptions {
             }
             Method::Fix => {
                 "Tiles that are likely to be seen get more bits, but they come row by row."
+            }
+            Method::Likelihood => {
+                "Tiles that are likely to be seen get more bits, and the likeliest come first."
             }
             Method::Joint => "Levels and order are chosen together.",
         };
@@ -142,6 +157,8 @@ struct Entry {
     memory: u64,
     /// Bytes of a segment at most.
     segment: u64,
+    /// Levels of each tile that its server does not have, from the lowest.
+    left_out: u64,
     /// The title; drawn for each case if it is not given.
     title: Option<String>,
     /// The number, from 1, of the recorded head; drawn for each case if it is not given.
@@ -185,6 +202,7 @@ impl Traffic for Sessions {
             Metric::of_actor("viewport_psnr_db", Unit::DECIBELS, Sense::Higher),
             Metric::of_actor("viewport_psnr_grey_db", Unit::DECIBELS, Sense::Higher),
             Metric::of_actor("viewport_psnr_p10_db", Unit::DECIBELS, Sense::Higher),
+            Metric::of_actor("viewport_psnr_sd_db", Unit::DECIBELS, Sense::Lower),
             Metric::of_actor("ws_psnr_db", Unit::DECIBELS, Sense::Higher),
             Metric::of_actor("late_share", Unit::ONE, Sense::Lower),
             Metric::of_actor("used_bps", Unit::BITS_PER_SECOND, Sense::Neutral),

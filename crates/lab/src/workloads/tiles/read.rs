@@ -3,14 +3,17 @@
 use airlane_tiles::Method;
 use airlane_viewport::LossKind;
 
-use super::{Entry, SchemeOptions, Sessions};
+use super::{Entry, Rates, SchemeOptions, Sessions};
 use airlane_scenario::{CORE_RTT, DURATION, Frame, RTT, Reader, at, control, range, start, words};
 
 words! {
+    Rates: "reported" => Self::Reported,
+        "known" => Self::Known;
     Method: "ows" => Self::Ows(LossKind::Corrected),
         "ows-literal" => Self::Ows(LossKind::Literal),
         "ows-descending" => Self::Ows(LossKind::Descending),
         "fix" => Self::Fix,
+        "likelihood" => Self::Likelihood,
         "joint" => Self::Joint;
 }
 
@@ -46,6 +49,12 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
             4096,
             "Bytes at most that FBDT and MPTCP hand to an access at once.",
         ),
+        left_out: r.count(
+            "left_out_levels",
+            (0, 255),
+            0,
+            "Levels of each tile that the server does not have, from the lowest.",
+        ),
         title: r.text_or_none("title", "drawn for each case", "Name of the video."),
         head: r.count_or_none(
             "head",
@@ -60,18 +69,22 @@ fn entry(r: &mut Reader<'_>, number: usize, frame: &Frame<'_>) -> Entry {
 
 pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let doc = "How the server chooses the levels and the order of tiles: OWS with the corrected loss, \
-               as printed or in the reverse order; the same levels row by row; or both together.";
+               as printed or in the reverse order; the same levels row by row, or by how likely tiles are seen \
+               alone; or both together.";
     let planner = r.word_or_none("tiles_planner", "\"ows\"", doc);
     let doc = "What a GoP may have of what the past brought on average.";
     let margin = r.number_or_none("tiles_margin", range(0.01, 10.0, "0.8"), "1", doc);
     let doc = "Seconds of the past from which throughput is known.";
     let history = r.count_or_none("tiles_history", (1, 3600), "30", doc);
+    let doc = "From where the server knows what a GoP may have: the client's reports of the past, or the rates \
+               that the accesses will have in its time, as the paper assumes.";
+    let rates = r.word_or_none("tiles_rates", "\"reported\"", doc);
     let doc = "Which access sends what of tiles: FBDT, or MPTCP with one of its schedulers.";
     let scheduler = r.word_or_none("tiles_scheduler", "\"fbdt\"", doc);
     let doc = "Bytes of a window of FBDT at most.";
     let window = r.count_or_none("tiles_window_bytes", (1024, 16 << 20), "32768", doc);
     let is_silent = planner.is_none() && margin.is_none() && history.is_none();
-    if is_silent && scheduler.is_none() && window.is_none() {
+    if is_silent && rates.is_none() && scheduler.is_none() && window.is_none() {
         return None;
     }
     let default = SchemeOptions::default();
@@ -79,6 +92,7 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
         planner: planner.unwrap_or(default.planner),
         margin: margin.unwrap_or(default.margin),
         history: history.unwrap_or(default.history),
+        rates: rates.unwrap_or(default.rates),
         scheduler: scheduler.unwrap_or(default.scheduler),
         window: window.unwrap_or(default.window),
     })

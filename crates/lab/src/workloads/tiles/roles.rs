@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use airlane_base::Time;
 use airlane_multipath::{MultipathStream, StreamConfig};
@@ -13,11 +14,11 @@ use tokio::sync::oneshot;
 
 use super::content::HeadView;
 use super::content_draws::Cache;
-use super::{Entry, NAME, Output, RadioOutput, SchemeOptions, SessionOutput, Sessions};
+use super::{Entry, NAME, Output, RadioOutput, Rates, SchemeOptions, SessionOutput, Sessions};
 use crate::multipath::{Ends, Opener, Radio, Sites};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
-use airlane_sim::world::RunContext;
+use airlane_sim::world::{OracleLink, RunContext};
 
 /// Time of a session besides its GoPs, in GoPs: to connect, and to show the last.
 const BESIDE: f64 = 2.0;
@@ -95,17 +96,25 @@ fn start_one(
         memory: Some(session.memory),
     };
     let sent = SharedRecords::new();
+    let begin = Time::ZERO + session.start;
+    let gops = gops(&watched, context.end - begin);
+    let known_bps = match of_scheme.rates {
+        Rates::Known => Some(known_rates(session, context, (begin, watched.title.gop(), gops))?),
+        Rates::Reported => None,
+    };
     let begun = {
         let (clock, watched, sent) = (ends.pair.server.clone(), watched.clone(), sent.shared());
         let config = PlannerConfig {
             method: of_scheme.planner,
             margin: of_scheme.margin,
             history: NonZeroUsize::new(of_scheme.history as usize).unwrap_or(NonZeroUsize::MIN),
+            known_bps,
         };
         move |stream: MultipathStream| {
             let (clock_, sent) = (clock.clone(), sent.shared());
             let show = Show { title: watched.title.clone(), attention: watched.attention.clone() };
             let shows = BTreeMap::from([(watched.title.name().to_owned(), show)]);
+            let config = config.clone();
             clock.spawn("tiles server", async move {
                 let note = |gop| sent.add(gop);
                 // An error says that the client is gone, which tells why itself.
@@ -114,12 +123,10 @@ fn start_one(
         }
     };
     ends.serve(stream.clone(), begun);
-    let begin = Time::ZERO + session.start;
     let shown = SharedRecords::new();
     let client = StreamSlot::default();
     let opener = (ends.opener(stream), client.clone());
     let Ends { pair, radios, .. } = ends;
-    let gops = gops(&watched, context.end - begin);
     let times = (begin, context.end);
     let title = watched.title.name().to_owned();
     let ended = watch(&pair.client, times, (title, gops), opener, shown.shared());
@@ -133,6 +140,26 @@ fn start_one(
         ended,
         radios,
     })
+}
+
+/// The rate that the accesses of a session have together in the time of each GoP, bits/s: of IP packets, with
+/// their headers.
+fn known_rates(
+    session: &Entry,
+    context: &RunContext<'_>,
+    (begin, gop, gops): (Time, Duration, u32),
+) -> Result<Arc<[f64]>, LabError> {
+    let rtt = session.rtt.unwrap_or(context.scenario().network.rtt);
+    let mut rates = vec![0.0; gops as usize];
+    for access in &session.at {
+        let link = OracleLink::of(context.plan, context.key, *access, rtt)?;
+        for (number, rate) in (0..).zip(&mut rates) {
+            let from = begin + gop * number;
+            let bytes = link.bytes_until(from + gop) - link.bytes_until(from);
+            *rate += bytes * 8.0 / gop.as_secs_f64();
+        }
+    }
+    Ok(rates.into())
 }
 
 /// Number of GoPs that there is time for.
