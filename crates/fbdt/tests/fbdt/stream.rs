@@ -131,7 +131,7 @@ fn the_paper_loads_the_next_window_when_the_last_has_arrived_or_is_on_its_way_tw
     let [first, second] = taken(&mut sender, at(10), paths);
     assert_eq!((first.len(), second.len()), (3, 3));
     // The forward path's arrive, the backward one's do not: after its mean round trip of 10 ms, and not
-    // before, they go forward as well, the last one taken first; then the third window.
+    // before, they go forward as well; then the third window begins.
     for segment in first {
         receiver.on_segment(at(19), segment).unwrap();
     }
