@@ -46,7 +46,7 @@ fn a_queue_of_its_own_is_half_a_link() {
     for (n, name) in ["sqi_ssim_db", "shown_bps"].iter().enumerate() {
         assert!((isolated[n] / half[n] - 1.0).abs() < 0.05, "{name}: {isolated:?} {half:?}");
     }
-    assert!(isolated[2] < half[2] + 0.05 && isolated[3] > half[3] - 0.02, "{isolated:?} {half:?}");
+    assert!(isolated[2] < half[2] + 0.1 && isolated[3] > half[3] - 0.02, "{isolated:?} {half:?}");
     assert!(shared[0] < isolated[0] && shared[2] > 2.0 * isolated[2], "{shared:?} {isolated:?}");
 }
 

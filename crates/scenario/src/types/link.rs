@@ -97,7 +97,7 @@ pub struct Handover {
     pub min_pause: Duration,
     /// Longest pause.
     pub max_pause: Duration,
-    /// What waits is forwarded to the next cell, and not lost.
+    /// Pauses of a link while its host goes from cell to cell: one in each interval, at a time that is drawn.
     pub forwards: bool,
 }
 
