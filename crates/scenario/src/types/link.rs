@@ -97,7 +97,7 @@ pub struct Handover {
     pub min_pause: Duration,
     /// Longest pause.
     pub max_pause: Duration,
-    /// Pauses of a link while its host goes from cell to cell: one in each interval, at a time that is drawn.
+    /// True if the next cell gets what waits, which is lost otherwise.
     pub forwards: bool,
 }
 
