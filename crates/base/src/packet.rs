@@ -80,7 +80,7 @@ pub enum DropReason {
     Overflow = 1,
     /// An active queue management algorithm chose it.
     Aqm = 2,
-    /// The link lost it at random.
+    /// The link lost it, at random or in a handover.
     Loss = 3,
     /// No route, host or socket wanted it.
     Unreachable = 4,

@@ -14,6 +14,7 @@ pub fn octopus(data: &[u8]) {
         streams: usize::from(flags & 7) + 1,
         slack: flags & 8 != 0,
         headless: flags & 16 != 0,
+        per_packet: flags & 64 != 0,
         ..Options::default()
     };
     let is_given = flags & 32 != 0;

@@ -24,7 +24,7 @@ pub fn dumbbell(way: &Way) -> Dumbbell {
 /// The capacity is that of `down`.
 pub fn half_duplex(up: &Way, down: &Way, seed: Seed) -> (Network, HostId, HostId) {
     let way = |way: &Way| HalfDuplexWay {
-        queue: way.queue,
+        queue: way.queue.clone(),
         queue_rtt: way.queue_rtt,
         delay: way.delay,
         impairments: way.impairments.clone(),

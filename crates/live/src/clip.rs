@@ -51,7 +51,7 @@ impl Video {
                 Box::new(QualityEncoder::new(table, clip.fps, marks, ip_bytes))
             }
             Self::FrameRate => {
-                Box::new(TemporalEncoder::new(Arc::new(clip.temporal.clone()?), marks.droppers))
+                Box::new(TemporalEncoder::new(Arc::new(clip.temporal.clone()?), marks))
             }
             Self::Volumetric => Box::new(CloudEncoder::new(Arc::new(clip.clouds.clone()?), marks)),
         })

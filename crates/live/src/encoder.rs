@@ -61,6 +61,20 @@ pub struct LayerMarks {
     pub cell_slack_ms: u16,
     /// Thresholds by which the droppers of point clouds drop older messages, frame by frame.
     pub thresholds: Thresholds,
+    /// Fields of the marking of temporal layers.
+    pub temporal: TemporalFields,
+}
+
+/// Fields of the markings of temporal layers, to see what each is worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TemporalFields {
+    /// Priority and threshold (Octopus, Fig. 7).
+    #[default]
+    Both,
+    /// The threshold of each frame is 1: it drops all older ones, also those that it needs.
+    Priority,
+    /// The priority of each frame is 1: the first of a GoP alone drops older ones, by its threshold.
+    Threshold,
 }
 
 impl LayerMarks {
@@ -71,6 +85,7 @@ impl LayerMarks {
         slack_ms: [0; 3],
         cell_slack_ms: 0,
         thresholds: PAPER_THRESHOLDS,
+        temporal: TemporalFields::Both,
     };
     /// Nothing may be dropped.
     pub const NONE: Self = Self { bitrates: false, droppers: false, ..Self::PAPER };
@@ -101,6 +116,8 @@ pub struct QualityEncoder {
     table: Arc<QualityTable>,
     marks: LayerMarks,
     rates: EncodingRates,
+    /// Share of the path's rate that is asked for.
+    share: f64,
     /// The encoding of the GoP that is being sent.
     encoding: usize,
 }
@@ -126,7 +143,13 @@ impl QualityEncoder {
                 .collect()
         });
         let rates = EncodingRates::new(ip_bps.collect());
-        Self { rates, table, marks, encoding: 0 }
+        Self { rates, table, marks, share: 1.0, encoding: 0 }
+    }
+
+    /// With encodings that ask for this share of the path's rate, and not for all of it.
+    #[must_use]
+    pub fn with_share(self, share: f64) -> Self {
+        Self { share, ..self }
     }
 }
 
@@ -138,7 +161,7 @@ impl Encoder for QualityEncoder {
     fn frame(&mut self, n: u32, estimate: &Estimate) -> Encoded {
         let first = (n as usize).is_multiple_of(self.table.gop);
         if first {
-            self.encoding = self.rates.choose(estimate, 1.0).unwrap_or(0);
+            self.encoding = self.rates.choose(estimate, 1.0 / self.share).unwrap_or(0);
         }
         let frame = self.table.frame(self.encoding, n);
         let layers = frame.iter().enumerate().map(|(layer, size)| {
@@ -154,14 +177,13 @@ impl Encoder for QualityEncoder {
 #[derive(Clone, Debug)]
 pub struct TemporalEncoder {
     table: Arc<TemporalTable>,
-    /// Frames are marked.
-    marked: bool,
+    marks: LayerMarks,
 }
 
 impl TemporalEncoder {
-    /// An encoder of a clip; `marked`: a frame drops what the paper has it drop.
-    pub fn new(table: Arc<TemporalTable>, marked: bool) -> Self {
-        Self { table, marked }
+    /// An encoder of a clip, whose frames are marked if `marks` has droppers.
+    pub fn new(table: Arc<TemporalTable>, marks: LayerMarks) -> Self {
+        Self { table, marks }
     }
 }
 
@@ -172,9 +194,12 @@ impl Encoder for TemporalEncoder {
 
     fn frame(&mut self, n: u32, _: &Estimate) -> Encoded {
         let bytes = self.table.frame(n).bytes;
-        let marking = match self.marked {
-            true => self.structure().temporal_marking(n),
-            false => Marking::default(),
+        let whole = self.structure().temporal_marking(n);
+        let marking = match (self.marks.droppers, self.marks.temporal) {
+            (false, _) => Marking::default(),
+            (true, TemporalFields::Both) => whole,
+            (true, TemporalFields::Priority) => Marking { drops: Some(1), ..whole },
+            (true, TemporalFields::Threshold) => Marking { priority: 1, ..whole },
         };
         Encoded { encoding: 0, layers: vec![EncodedLayer { bytes, marking }] }
     }
@@ -218,5 +243,33 @@ impl Encoder for CloudEncoder {
             EncodedLayer { bytes, marking: self.marking(n, message) }
         });
         Encoded { encoding: 0, layers: layers.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_media::layers::LayerContent;
+
+    use super::*;
+
+    #[test]
+    fn fields_of_temporal_layers_go_one_at_a_time() {
+        let content = LayerContent::embedded().unwrap();
+        let table = content.videos.iter().find_map(|clip| clip.temporal.clone()).unwrap();
+        let marks = |temporal, droppers| {
+            let marks = LayerMarks { temporal, droppers, ..LayerMarks::PAPER };
+            let mut encoder = TemporalEncoder::new(Arc::new(table.clone()), marks);
+            let frames = (0..16).map(|n| encoder.frame(n, &Estimate::default()).layers[0].marking);
+            frames.map(|marking| (marking.priority, marking.drops)).collect::<Vec<_>>()
+        };
+        let both = marks(TemporalFields::Both, true);
+        assert_eq!(both[..4], [(1, Some(1)), (3, Some(3)), (2, Some(2)), (3, Some(3))]);
+        let priority = marks(TemporalFields::Priority, true);
+        let threshold = marks(TemporalFields::Threshold, true);
+        for (n, (p, drops)) in both.iter().enumerate() {
+            assert_eq!(priority[n], (*p, Some(1)));
+            assert_eq!(threshold[n], (1, *drops));
+        }
+        assert!(marks(TemporalFields::Both, false).iter().all(|marks| *marks == (0, None)));
     }
 }

@@ -13,15 +13,15 @@ use super::wire::HEADER_BYTES;
 use super::{LayerMarks, Structure};
 use crate::media_path::Estimate;
 
-/// From one encoding's rate to the next.
-const STEP: f64 = 1.05;
+/// Ratio of one encoding's rate to the one below.
+pub const ENCODING_STEP: f64 = 1.05;
 /// By how much the lowest rate is below the lowest of the usual ones: some picture is better than none.
-const BELOW_USUAL: f64 = 4.0;
+pub const BELOW_USUAL: f64 = 4.0;
 /// The share of the path's rate that is asked for. A controller takes a path to carry some percent more
 /// than it does, and an encoder's GoPs spread: at the whole rate most lose their highest layer
 /// (`docs/guide/live.md`, "Raw video"). Clips, whose encodings are far apart, are rarely so close
 /// to it.
-const USED: f64 = 0.85;
+pub const USED_SHARE: f64 = 0.85;
 /// Weight of the latest GoP in the moving average of the bytes taken over the bytes asked for.
 const LATEST: f64 = 0.5;
 
@@ -77,8 +77,9 @@ impl LiveGops {
         let bps = |rate: Option<&Rate>| rate.map_or(1e5, |rate| rate.as_f64());
         let (lowest, most) = (bps(usual.first()), bps(usual.last()));
         let least = lowest / BELOW_USUAL;
-        let steps = |from: f64, to: f64| ((to / from).ln() / STEP.ln()).round().max(0.0) as u8;
-        let ladder = (0..=steps(least, most)).map(|n| least * STEP.powi(n.into()) / 1e3);
+        let steps =
+            |from: f64, to: f64| ((to / from).ln() / ENCODING_STEP.ln()).round().max(0.0) as u8;
+        let ladder = (0..=steps(least, most)).map(|n| least * ENCODING_STEP.powi(n.into()) / 1e3);
         let kbps: Vec<u32> = ladder.map(|kbps| kbps.round() as u32).collect();
         let of_frame = |kbps: u32| {
             let mut sum = 0.0;
@@ -117,7 +118,7 @@ impl LiveGops {
         self.at = Some((base, frame));
         if begins {
             self.learn();
-            let times = self.takes[LAYERS - 1] / USED;
+            let times = self.takes[LAYERS - 1] / USED_SHARE;
             self.encoding = self.rates.choose(estimate, times).unwrap_or(self.first);
         }
         Some(Order { frame, at, begins: begins.then(|| layer_kbps(self.kbps[self.encoding])) })
@@ -213,7 +214,7 @@ mod tests {
             assert!(asked > 0.65 * bps && asked < 0.83 * bps, "{asked} of {bps}");
             assert!(marked[0] == 0 && marked.is_sorted(), "{marked:?}");
             let share = f64::from(marked[2]) * 1e3 / bps;
-            assert!(share <= USED && share > 0.8, "{share}");
+            assert!(share <= USED_SHARE && share > 0.8, "{share}");
         }
         // Bounds: a quarter of the lowest usual rate, and the highest.
         assert!((100..110).contains(&gop(&mut gops, 50, &path(1e3), 1.0).0));

@@ -28,10 +28,11 @@ pub use clip::Video;
 pub use decoder::{Decoded, Decoder};
 pub use encoder::{
     CloudEncoder, Encoded, EncodedLayer, Encoder, LayerMarks, QualityEncoder, TemporalEncoder,
+    TemporalFields,
 };
 pub use error::LiveError;
 pub use frames::{ClipFrames, Frame, Frames};
-pub use gops::{LiveGops, Order};
+pub use gops::{BELOW_USUAL, ENCODING_STEP, LiveGops, Order, USED_SHARE};
 pub use layer_set::LayerSet;
 pub use receiver::{ReceivedLayer, receive};
 pub use sender::{SenderEvent, SentFrame, send};

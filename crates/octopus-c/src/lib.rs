@@ -60,6 +60,7 @@ fn options(options: Option<&COptions>) -> Options {
         slack: given.slack != 0,
         headless: given.headless != 0,
         seed: Seed(given.seed),
+        ..Options::default()
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Options {
     pub slack: bool,
     /// Packets of which the first of their message never came are dropped instead of passed.
     pub headless: bool,
+    /// Each packet is decided on its own, as if headers did not say which is the first of a message.
+    pub per_packet: bool,
     /// Seed of the table of streams: one that strangers do not know.
     pub seed: Seed,
 }
@@ -27,7 +29,7 @@ pub struct Options {
 impl Default for Options {
     /// As in the paper, for 64 streams.
     fn default() -> Self {
-        Self { streams: 64, slack: false, headless: false, seed: Seed(0) }
+        Self { streams: 64, slack: false, headless: false, per_packet: false, seed: Seed(0) }
     }
 }
 
@@ -199,7 +201,7 @@ impl Dropper {
     pub fn dequeue(&mut self, now: Time, mark: &Mark) -> DropDecision {
         if mark.place != NONE {
             let stream = self.streams.get(mark.place);
-            if stream.lets_follow(mark) {
+            if !self.options.per_packet && stream.lets_follow(mark) {
                 stream.goes();
             } else if let drop @ DropDecision::Drop(_) = self.decide(now, *mark) {
                 self.remove(mark);
@@ -262,15 +264,14 @@ impl Dropper {
     /// walk through the queue from its beginning. Such a message is lost from then on: all of its
     /// packets have to be taken out.
     pub(crate) fn is_outdated(&mut self, now: Time, mark: &Mark) -> bool {
-        let slack = self.options.slack;
+        let Options { slack, per_packet, .. } = self.options;
         let Some((place, message)) = mark.message() else { return false };
         let stream = self.streams.get(place);
         if stream.lost.is_some_and(|(lost, _)| lost == message) {
             return true;
         }
         let is_begun = stream.decided.is_some_and(|(decided, _)| decided == message);
-        let is_outdated = mark.is_first()
-            && !is_begun
+        let is_outdated = (mark.is_first() && !is_begun || per_packet)
             && stream.is_outdated(mark)
             && (!slack || stream.may_drop(now, mark));
         if is_outdated {
@@ -285,9 +286,9 @@ impl Dropper {
     // have to lie in memory for every packet.
     #[inline(never)]
     fn decide(&mut self, now: Time, mark: Mark) -> DropDecision {
-        let mark = &mark;
+        let (mark, per_packet) = (&mark, self.options.per_packet);
         let stream = self.streams.get(mark.place);
-        let decided = stream.decided.filter(|(message, _)| *message == mark.message);
+        let decided = stream.decided.filter(|(message, _)| *message == mark.message && !per_packet);
         let lost = stream.lost.filter(|(message, _)| *message == mark.message);
         let reason = if let Some((_, reason)) = lost {
             Some(reason)
@@ -298,7 +299,7 @@ impl Dropper {
             let reason = stream.is_outdated(mark).then_some(Reason::Newer);
             stream.decided = Some((message, reason));
             return reason.map_or(DropDecision::Pass, DropDecision::Drop);
-        } else if !mark.is_first() {
+        } else if !mark.is_first() && !per_packet {
             return match self.options.headless {
                 true => DropDecision::Drop(Reason::Headless),
                 false => DropDecision::Pass,

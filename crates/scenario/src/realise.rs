@@ -52,6 +52,12 @@ impl Way {
             queue_rtt: rtt,
             delay: self.delay,
             impairments: self.impairments(),
+            handover: self.handover.map(|handover| airlane_net::link::Handover {
+                interval: handover.interval,
+                min_pause: handover.min_pause,
+                max_pause: handover.max_pause,
+                forwards: handover.forwards,
+            }),
         }
     }
 
@@ -97,6 +103,12 @@ impl Queue {
             QueueLimit::Bytes(n) => Limit::Bytes(n),
             QueueLimit::Packets(n) => Limit::Packets(n as usize),
         };
+        let spec = self.one(limit);
+        if self.per_flow { QueueSpec::PerFlow(Box::new(spec)) } else { spec }
+    }
+
+    /// The discipline with this limit, of all flows or of one.
+    fn one(&self, limit: Limit) -> QueueSpec {
         match self.discipline {
             Discipline::DropTail => QueueSpec::DropTail(limit),
             Discipline::Pie { target, ecn } => {
@@ -119,8 +131,9 @@ impl Queue {
                 QueueSpec::DualPi2(limit, config)
             }
             Discipline::Custom(queue) => QueueSpec::Custom(limit, queue),
-            Discipline::Octopus { slack, headless, pdu_set_id, pdu_set_slack } => {
-                let config = OctopusConfig { slack, headless, pdu_set_id, pdu_set_slack };
+            Discipline::Octopus { slack, headless, per_packet, pdu_set_id, pdu_set_slack } => {
+                let config =
+                    OctopusConfig { slack, headless, per_packet, pdu_set_id, pdu_set_slack };
                 QueueSpec::Octopus(limit, config)
             }
         }

@@ -124,7 +124,7 @@ fn saturate(span: Duration) -> (u64, Duration) {
         snr_to_others_db: 40.0,
         power_save: None,
         contention: None,
-        queue: config.queue,
+        queue: config.queue.clone(),
         rate_control: None,
     };
     let mut air = Air::new(ChannelConfig::default(), Seed(1));

@@ -158,7 +158,7 @@ fn fall(setup: Setup, uplink_limit_bytes: Option<u64>) -> Outcome {
     let steps = [(Duration::ZERO, rate(1.0)), (FALL[0], rate(0.2)), (FALL[1], rate(1.0))];
     let profile = RateProfile::new(&steps, None).unwrap();
     let queue = QueueSpec::DropTail(Limit::Bytes(400_000));
-    let up = Way::new(Supply::Profile(Arc::new(profile)), queue);
+    let up = Way::new(Supply::Profile(Arc::new(profile)), queue.clone());
     let down = Way::new(Rate::from_mbps(20.0), queue);
     let behind =
         Client { setup, uplink_limit_bytes, ..Client::from(Access::Link(LinkAccess { down, up })) };

@@ -23,14 +23,14 @@ use parking_lot::Mutex;
 /// A link of this rate in each direction.
 pub fn link(mbps: f64) -> Access {
     let queue = QueueSpec::DropTail(Limit::Bytes((mbps * 1e6 / 8.0 * 0.1) as u64));
-    let way = || Way::new(Rate::from_mbps(mbps), queue);
+    let way = || Way::new(Rate::from_mbps(mbps), queue.clone());
     Access::Link(LinkAccess { down: way(), up: way() })
 }
 
 /// A half-duplex channel of this rate.
 pub fn half_duplex(mbps: f64) -> Access {
     let queue = QueueSpec::DropTail(Limit::Bytes((mbps * 1e6 / 8.0 * 0.1) as u64));
-    let way = || HalfDuplexWay::new(queue);
+    let way = || HalfDuplexWay::new(queue.clone());
     Access::HalfDuplex(Box::new(HalfDuplexAccess::new(Rate::from_mbps(mbps), way(), way())))
 }
 

@@ -151,6 +151,11 @@ pub(super) fn air(kind: &AccessKind) -> Option<String> {
 }
 
 pub(super) fn queue(queue: &Queue) -> String {
+    let flows = if queue.per_flow { ", one for each flow" } else { "" };
+    format!("{}{flows}", discipline(queue))
+}
+
+fn discipline(queue: &Queue) -> String {
     let limit = match queue.limit {
         QueueLimit::Bdp(n) => format!("{} x rate x round trip", short(n)),
         QueueLimit::Bytes(n) => format!("{n} bytes"),
@@ -177,11 +182,12 @@ pub(super) fn queue(queue: &Queue) -> String {
         Discipline::DiscardTimer { timer } => {
             format!("discard timer of {}, holds {limit}", ms(timer))
         }
-        Discipline::Octopus { slack, headless, pdu_set_id, .. } => {
+        Discipline::Octopus { slack, headless, per_packet, pdu_set_id, .. } => {
             let slack = if slack { ", with slack" } else { "" };
             let headless = if headless { ", drops what lacks its head" } else { "" };
             let sets = pdu_set_id.map_or(String::new(), |id| format!(", reads PDU Sets by {id}"));
-            format!("Octopus{slack}{headless}{sets}, holds {limit}")
+            let packets = if per_packet { ", decides by packet" } else { "" };
+            format!("Octopus{slack}{headless}{packets}{sets}, holds {limit}")
         }
     }
 }
@@ -203,6 +209,12 @@ pub(super) fn way(access: &Access, direction: Direction, traces: &[&str]) -> Str
     }
     if let Some(lost) = &way.loss {
         parts.push(format!("loses {}", loss(lost)));
+    }
+    if let Some(handover) = way.handover {
+        let queue = if handover.forwards { "forwarded" } else { "lost" };
+        let (min, max) = (ms(handover.min_pause), ms(handover.max_pause));
+        let every = short(handover.interval.as_secs_f64());
+        parts.push(format!("a handover of {min} to {max} each {every} s, the queue {queue}"));
     }
     parts.join("; ")
 }

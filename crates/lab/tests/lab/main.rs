@@ -14,6 +14,7 @@ mod equilibria;
 mod execute;
 mod grid;
 mod half_duplex;
+mod isolation;
 mod l4s;
 mod live;
 mod loops;

@@ -69,7 +69,13 @@ fn keys_mean_what_they_mean_in_a_scenario() {
     let octopus = ["rate_bps=1e6", "queue.kind=octopus", "queue.slack=true", "queue.headless=true"];
     let octopus = [&octopus[..], &["queue.pdu_set_id=6", "queue.pdu_set_slack_s=0.1"]].concat();
     let pdu_set_slack = Duration::from_millis(100);
-    let config = OctopusConfig { slack: true, headless: true, pdu_set_id: Some(6), pdu_set_slack };
+    let config = OctopusConfig {
+        slack: true,
+        headless: true,
+        per_packet: false,
+        pdu_set_id: Some(6),
+        pdu_set_slack,
+    };
     let of = down(&octopus).expect("sound").down.queue;
     assert!(matches!(of, QueueSpec::Octopus(_, found) if found == config), "{of:?}");
     let marking = ["rate_bps=1e6", "queue.kind=pie", "queue.ecn=true"];

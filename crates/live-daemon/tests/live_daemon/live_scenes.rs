@@ -35,6 +35,7 @@ const NARROW: Path = (1.0, QueueSpec::Octopus(Limit::Packets(250), OCTOPUS));
 const OCTOPUS: OctopusConfig = OctopusConfig {
     slack: false,
     headless: false,
+    per_packet: false,
     pdu_set_id: None,
     pdu_set_slack: Duration::ZERO,
 };
@@ -141,7 +142,7 @@ impl Scene {
         let mut viewers = Vec::new();
         for (i, (mbps, queue)) in self.paths.iter().enumerate() {
             let up = Way::new(Rate::from_mbps(100.0), QueueSpec::DropTail(Limit::Bytes(1_000_000)));
-            let link = LinkAccess { down: Way::new(Rate::from_mbps(*mbps), *queue), up };
+            let link = LinkAccess { down: Way::new(Rate::from_mbps(*mbps), queue.clone()), up };
             let name = format!("viewer{i}");
             let access = Access::Link(link);
             let at = topology.add_access(&name, &access, None, Seed(3).split(&name));

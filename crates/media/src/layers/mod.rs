@@ -8,6 +8,7 @@
 
 pub mod clouds;
 mod content;
+mod ladder;
 mod packed;
 mod rates;
 mod recorded;

@@ -164,6 +164,6 @@ impl SingleLadder {
     }
 }
 
-fn scaled(bytes: u32, factor: f64) -> u32 {
+pub(super) fn scaled(bytes: u32, factor: f64) -> u32 {
     ((f64::from(bytes) * factor).round() as u32).max(1)
 }

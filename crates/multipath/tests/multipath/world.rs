@@ -35,7 +35,7 @@ pub fn scene(supplies: Vec<Supply>, rtt: Duration) -> Scene {
     for (i, supply) in supplies.into_iter().enumerate() {
         let queue = QueueSpec::DropTail(Limit::Bytes(200_000));
         let link = LinkAccess {
-            down: Way::new(supply, queue),
+            down: Way::new(supply, queue.clone()),
             up: Way::new(Rate::from_mbps(100.0), queue),
         };
         let name = format!("radio{i}");

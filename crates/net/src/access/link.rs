@@ -7,9 +7,9 @@ use airlane_base::{Rate, Seed};
 use super::Carrier;
 use crate::direction::Direction;
 use crate::impair::Impairment;
-use crate::link::Supply;
+use crate::link::{Handover, HandoverQueue, Supply};
 use crate::network::{Network, NodeId, Step};
-use crate::node::Port;
+use crate::node::{Port, Queue};
 use crate::queue::QueueSpec;
 
 /// One direction of a link. A packet passes its parts in this order: delay, impairments, queue,
@@ -28,6 +28,8 @@ pub struct Way {
     pub delay: Duration,
     /// Impairments of packets between delay and queue, in this order; each flow has its own.
     pub impairments: Vec<Impairment>,
+    /// Handovers of its host; where both directions have the same, they pause together.
+    pub handover: Option<Handover>,
 }
 
 impl Way {
@@ -41,7 +43,17 @@ impl Way {
             queue_rtt: Duration::from_millis(20),
             delay: Duration::ZERO,
             impairments: Vec::new(),
+            handover: None,
         }
+    }
+
+    /// The queue, with the handovers of the access that has this seed.
+    fn queue(&self, direction: Direction, access: Seed) -> Box<dyn Queue> {
+        let seed = access.split(&format!("{}link", direction.name()));
+        let (spec, rate, rtt) = (self.queue.clone(), self.supply.mean(), self.queue_rtt);
+        let Some(handover) = self.handover else { return spec.build(rate, rtt, seed) };
+        let build = move |cell| spec.build(rate, rtt, seed.index(cell));
+        Box::new(HandoverQueue::new(handover, access.split("handover"), build))
     }
 }
 
@@ -80,9 +92,7 @@ pub(crate) struct Built {
 impl LinkAccess {
     pub(super) fn build(&self, name: &str, network: &mut Network, seed: Seed) -> Built {
         let mut way = |direction: Direction, way: &Way| {
-            let seed = seed.split(&format!("{}link", direction.name()));
-            let queue = way.queue.build(way.supply.mean(), way.queue_rtt, seed);
-            let link = way.supply.link(way.offset, queue);
+            let link = way.supply.link(way.offset, way.queue(direction, seed));
             let node = network.add_node(format!("{name}.{}", direction.name()), link);
             let (delay, impairments) = (way.delay, way.impairments.clone());
             BuiltWay { node, port: Port::ONLY, delay, impairments }

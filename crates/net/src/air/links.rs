@@ -48,8 +48,8 @@ impl Medium {
         let (from, to) =
             if is_down { (ap.radio, station.radio) } else { (station.radio, ap.radio) };
         let rate_control = station.config.rate_control.unwrap_or(ap.config.rate_control);
-        let spec = if is_down { ap.config.queue } else { station.config.queue };
-        let queue = self.queue(&spec, port, category);
+        let spec = if is_down { &ap.config.queue } else { &station.config.queue };
+        let queue = self.queue(spec, port, category);
         let window = self.aps[self.stations[port.station].ap].config.window;
         let contender = self.contender_as(from, self.access(port, category));
         let mut link = Link::new(contender, (to, port), rate_control, queue, window);

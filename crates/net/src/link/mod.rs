@@ -2,6 +2,7 @@
 
 mod backlog;
 mod half_duplex;
+mod handover;
 mod opportunities;
 mod profile;
 mod serial;
@@ -15,6 +16,7 @@ use airlane_base::{InputError, Rate, Time};
 
 pub use backlog::{Backlog, PortQueue};
 pub use half_duplex::RoundRobin;
+pub use handover::{Handover, HandoverQueue};
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use profile::RateProfile;
 pub use serial::SerialLink;

@@ -9,6 +9,7 @@ mod dualpi2;
 mod fq_codel;
 mod octopus;
 mod pdu_sets;
+mod per_flow;
 mod pie;
 mod priority_drop;
 
@@ -24,6 +25,7 @@ pub use droptail::DropTail;
 pub use dualpi2::{DualPi2, DualPi2Config};
 pub use fq_codel::FqCodel;
 pub use octopus::{Octopus, OctopusConfig};
+pub use per_flow::PerFlow;
 pub use pie::{Latency, Pie, PieConfig};
 pub use priority_drop::PriorityDrop;
 
@@ -97,7 +99,7 @@ fn bdp_bytes(x: f64, rate: Rate, rtt: Duration) -> u64 {
 }
 
 /// A queueing discipline, as a scenario says it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum QueueSpec {
     /// First in, first out with a limit.
     DropTail(Limit),
@@ -119,6 +121,8 @@ pub enum QueueSpec {
     DualPi2(Limit, DualPi2Config),
     /// One that another crate brings, with what its buffer holds at most.
     Custom(Limit, CustomQueue),
+    /// One of these for each flow, served in turn.
+    PerFlow(Box<QueueSpec>),
 }
 
 impl QueueSpec {
@@ -147,6 +151,9 @@ impl QueueSpec {
                 Box::new(DualPi2::new(config, limit.resolve(rate, rtt), seed.rng()))
             }
             Self::Custom(limit, CustomQueue(kind)) => kind.build(limit.resolve(rate, rtt), seed),
+            Self::PerFlow(ref spec) => {
+                Box::new(PerFlow::new(QueueSpec::clone(spec), rate, rtt, seed))
+            }
         }
     }
 }

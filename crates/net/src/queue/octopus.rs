@@ -18,6 +18,8 @@ pub struct OctopusConfig {
     pub slack: bool,
     /// [`Options::headless`].
     pub headless: bool,
+    /// [`Options::per_packet`].
+    pub per_packet: bool,
     /// Identifier of the RTP header extension by which PDU Sets are marked; `None`: it is not looked for.
     pub pdu_set_id: Option<u8>,
     /// Time that a PDU Set waits before it is dropped for a newer one, at most 511 ms.
@@ -45,9 +47,9 @@ impl Octopus {
             Capacity::Bytes(ip_bytes) => airlane_octopus::Capacity { ip_bytes, ..unlimited },
             Capacity::Unlimited => unlimited,
         };
-        let OctopusConfig { headless, .. } = config;
+        let OctopusConfig { headless, per_packet, .. } = config;
         let slack = config.slack || !config.pdu_set_slack.is_zero();
-        let options = Options { streams: STREAMS, slack, headless, seed };
+        let options = Options { streams: STREAMS, slack, headless, per_packet, seed };
         Self { messages: Messages::new(capacity, options), flows: Flows::new(seed), config }
     }
 

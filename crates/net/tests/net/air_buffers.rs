@@ -98,7 +98,7 @@ fn slow_stations_are_allowed_more_delay() {
     let codel = QueueSpec::FqCodel(Limit::Packets(10_000), CodelConfig::default());
     let config = |slow_below| ApConfig {
         slow_below,
-        queue: codel,
+        queue: codel.clone(),
         rate_control: RateControl::Fixed { mcs: 0, streams: 1 },
         width: airlane_wifi::Width::Mhz20,
         ..ap()

@@ -260,7 +260,7 @@ proptest! {
         let mut scene = scene;
         scene.ap.has_categories = false;
         for one in &mut scene.stations {
-            let queue = one.queue;
+            let queue = one.queue.clone();
             *one = StationConfig { snr_to_others_db: 55.0, queue, ..station(55.0) };
         }
         let outcome = run(&scene, false);

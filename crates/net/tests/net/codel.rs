@@ -85,7 +85,7 @@ fn the_standing_delay_is_short_under_load() {
                 true => QueueSpec::FqCodel(limit, config),
                 false => QueueSpec::Codel(limit, config),
             };
-            let r = load(flows, queue);
+            let r = load(flows, queue.clone());
             let ms = r.mean_sojourn.as_secs_f64() * 1e3;
             println!("{flows} flows, {queue:?}: mean {ms:.1} ms, utilisation {:.3}", r.utilisation);
             assert!(ms < 20.0, "{flows} flows: {ms} ms");

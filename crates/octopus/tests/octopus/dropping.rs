@@ -232,6 +232,36 @@ fn a_rest_without_its_head_passes_or_is_dropped() {
 }
 
 #[test]
+fn without_the_mark_of_its_head_a_message_is_cut() {
+    for (per_packet, left, dropped) in
+        [(false, vec![0, 1], vec![]), (true, vec![0, 1], vec![(0, Reason::Newer)])]
+    {
+        let mut bench = Bench::new(1000, Options { per_packet, ..Options::default() });
+        bench.message(0, frame(1, 1), 4);
+        bench.leave(2);
+        bench.message(1, frame(1, 1), 2);
+        bench.leave(4);
+        assert_eq!((bench.left(), bench.dropped()), (left, dropped), "{per_packet}");
+        let of_first = bench.left.iter().filter(|packet| packet.0 == 0).count();
+        assert_eq!(of_first, if per_packet { 2 } else { 4 });
+    }
+    // Also by the bitrate, and where the queue makes room.
+    let mut bench = Bench::new(4, Options { per_packet: true, ..Options::default() });
+    bench.message(0, Marking { bitrate_kbps: 2_000, ..frame(1, 1) }, 3);
+    bench.leave(1);
+    bench.queue.set_bandwidth(Some(Rate::from_mbps(1.0)));
+    bench.leave(1);
+    assert_eq!(bench.dropped, [((0, 1), Reason::Bitrate), ((0, 2), Reason::Bitrate)]);
+    let mut bench = Bench::new(4, Options { per_packet: true, ..Options::default() });
+    bench.message(0, frame(1, 1), 3);
+    bench.leave(1);
+    bench.message(1, frame(1, 1), 2);
+    bench.message(2, frame(1, 1), 2);
+    bench.leave(4);
+    assert_eq!(bench.left, [(0, 0), (2, 0), (2, 1)]);
+}
+
+#[test]
 fn a_full_queue_drops_whole_messages() {
     let mut bench = Bench::new(5, Options::default());
     bench.message(0, rate(0), 3);

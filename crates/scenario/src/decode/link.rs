@@ -9,6 +9,7 @@ use super::super::bounds::{Range, range};
 use super::super::reader::{NONE, Reader};
 use super::super::tree::plain;
 use super::super::types::*;
+use super::handover::handover;
 use super::queue::queue;
 use super::{MOMENT, RATE, RTT};
 use crate::words;
@@ -64,13 +65,14 @@ pub(super) fn link(r: &mut Reader<'_>) -> (Duration, Link) {
         .rate_or_none("uplink_rate_bps", RATE, "10e6", "Rate of the way back.")
         .unwrap_or(Rate::from_bps(UP_BPS));
     let (loss, jitter) = impairments(r);
-    let down = Way { capacity, delay: Duration::ZERO, loss, jitter, queue };
+    let down = Way { capacity, delay: Duration::ZERO, loss, jitter, queue, handover: None };
     let up = Way {
         capacity: Capacity::Constant(up),
         delay: Duration::ZERO,
         loss: None,
         jitter: Duration::ZERO,
         queue: super::of_nothing(queue_of_up),
+        handover: None,
     };
     (rtt, Link { down, up })
 }
@@ -79,11 +81,13 @@ pub(super) fn link(r: &mut Reader<'_>) -> (Duration, Link) {
 pub(super) fn links(r: &mut Reader<'_>) -> Link {
     let down = r.section("down", "From the core to the hosts.", |r| {
         let capacity = capacity(r, None);
-        way(r, capacity, |r| queue(r, DOWN_LIMIT))
+        let way = way(r, capacity, |r| queue(r, DOWN_LIMIT));
+        Way { handover: handover(r), ..way }
     });
     let up = r.section("up", "From the hosts to the core.", |r| {
         let capacity = capacity(r, Some(Rate::from_bps(UP_BPS)));
-        way(r, capacity, queue_of_up)
+        let way = way(r, capacity, queue_of_up);
+        Way { handover: handover(r), ..way }
     });
     Link { down, up }
 }
@@ -123,7 +127,7 @@ pub(super) fn way(
         r.time("delay_s", range(0.0, 60.0, "0.01"), 0.0, "Constant time on this way, each packet.");
     let queue = r.section("queue", "The queue in front of it.", |r| queue(r));
     let (loss, jitter) = impairments(r);
-    Way { capacity, delay, loss, jitter, queue }
+    Way { capacity, delay, loss, jitter, queue, handover: None }
 }
 
 fn queue_of_up(r: &mut Reader<'_>) -> Queue {

@@ -1,6 +1,7 @@
 //! Every key of a scenario, defined once: its meaning, bounds and default.
 
 mod half_duplex;
+mod handover;
 mod link;
 mod network;
 mod queue;

@@ -40,6 +40,15 @@ words! {
 const TIMED: &[QueueWord] =
     &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel, QueueWord::Abc, QueueWord::DualPi2];
 
+/// Disciplines of which each flow may have one: those that know nothing of the link.
+const PER_FLOW: &[QueueWord] = &[
+    QueueWord::DropTail,
+    QueueWord::Octopus,
+    QueueWord::Codel,
+    QueueWord::PriorityDrop,
+    QueueWord::DiscardTimer,
+];
+
 /// Disciplines that mark instead of dropping if they are asked to.
 const MARKING: &[QueueWord] = &[QueueWord::Pie, QueueWord::Codel, QueueWord::FqCodel];
 
@@ -106,6 +115,11 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "false",
         "Octopus drops packets of which the first of their message never came.",
     );
+    let per_packet = r.flag_or_none(
+        "per_packet",
+        "false",
+        "Octopus decides about each packet on its own, as if no header said which is the first of its message.",
+    );
     let pdu_set_id = r.count_or_none(
         "pdu_set_id",
         (1, u64::from(MAX_EXTENSION_ID)),
@@ -130,12 +144,20 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
         "0.001",
         "Time in DualPI2's queue of L4S above which every packet is marked.",
     );
+    let per_flow = r.flag_or_none(
+        "per_flow",
+        "false",
+        "Each flow has such a queue of its own with the whole limit, as a bearer has; they are served in turn, \
+         equal bytes each (deficit round robin).",
+    );
     let name = kind.map_or_else(|kind| kind.0.name(), Word::word);
     for (key, found, of) in [
         ("target_s", target.is_some(), TIMED),
         ("ecn", ecn.is_some(), MARKING),
         ("slack", slack.is_some(), &[QueueWord::Octopus]),
         ("headless", headless.is_some(), &[QueueWord::Octopus]),
+        ("per_packet", per_packet.is_some(), &[QueueWord::Octopus]),
+        ("per_flow", per_flow.is_some(), PER_FLOW),
         ("pdu_set_id", pdu_set_id.is_some(), &[QueueWord::Octopus]),
         ("pdu_set_slack_s", pdu_set_slack.is_some(), &[QueueWord::Octopus]),
         ("discard_timer_s", discard_timer.is_some(), &[QueueWord::DiscardTimer]),
@@ -174,6 +196,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
             Ok(QueueWord::Octopus) => Discipline::Octopus {
                 slack: slack.unwrap_or(false),
                 headless: headless.unwrap_or(false),
+                per_packet: per_packet.unwrap_or(false),
                 pdu_set_id: pdu_set_id.map(|id| id as u8),
                 pdu_set_slack: pdu_set_slack.unwrap_or_default(),
             },
@@ -196,5 +219,6 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
             "the link's, its mean if it varies",
             "The rate that limit_bdp counts with.",
         ),
+        per_flow: per_flow.unwrap_or(false),
     }
 }

@@ -319,6 +319,7 @@ pub(super) fn link_of(down: Queue, up: Queue) -> Link {
         loss: None,
         jitter: Duration::ZERO,
         queue,
+        handover: None,
     };
     Link { down: way(down), up: way(up) }
 }

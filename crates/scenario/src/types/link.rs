@@ -83,6 +83,22 @@ pub struct Way {
     pub jitter: Duration,
     /// The queue.
     pub queue: Queue,
+    /// Handovers of its host, from cell to cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Handover>,
+}
+
+/// Handovers of the host of a link: one in each interval, at a time that is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Handover {
+    /// Time in which there is one.
+    pub interval: Duration,
+    /// Shortest pause; pauses are uniform.
+    pub min_pause: Duration,
+    /// Longest pause.
+    pub max_pause: Duration,
+    /// True if the next cell gets what waits, which is lost otherwise.
+    pub forwards: bool,
 }
 
 impl Network {
@@ -244,6 +260,15 @@ pub struct Queue {
     /// The rate that a limit in BDP counts with. `None`: the link's; of a trace or of steps the
     /// mean over time.
     pub bdp_rate: Option<Rate>,
+    /// Each flow has such a queue of its own, all of them served in turn.
+    #[serde(skip_serializing_if = "is_false")]
+    pub per_flow: bool,
+}
+
+/// True of an option that is off: it leaves no trace in identities.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_false(option: &bool) -> bool {
+    !option
 }
 
 /// A queueing discipline.
@@ -293,6 +318,9 @@ pub enum Discipline {
         slack: bool,
         /// Packets of which the first of their message never came are dropped.
         headless: bool,
+        /// Each packet is decided on its own.
+        #[serde(skip_serializing_if = "is_false")]
+        per_packet: bool,
         /// Identifier of the RTP header extension by which PDU Sets are marked; `None`: it is not looked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         pdu_set_id: Option<u8>,

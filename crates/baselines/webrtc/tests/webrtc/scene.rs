@@ -152,7 +152,7 @@ pub fn run(scene: &Scene) -> Outcome {
     let queue = QueueSpec::DropTail(scene.queue);
     let profile = RateProfile::new(&scene.steps, None).unwrap();
     let mut link = LinkAccess {
-        down: Way::new(Supply::Profile(Arc::new(profile)), queue),
+        down: Way::new(Supply::Profile(Arc::new(profile)), queue.clone()),
         up: Way::new(Rate::from_mbps(100.0), queue),
     };
     if scene.loss > 0.0 {

@@ -88,6 +88,8 @@ struct SchemeOptions {
     /// Maximum delay that Salsify's own estimator allows a packet.
     salsify_delay: Duration,
     salsify_codec: SalsifyCodec,
+    #[serde(skip_serializing_if = "Ladder::is_encoded")]
+    ladder: Ladder,
 }
 
 impl Default for SchemeOptions {
@@ -98,6 +100,7 @@ impl Default for SchemeOptions {
             single: Single::default(),
             salsify_delay: Duration::from_millis(100),
             salsify_codec: SalsifyCodec::default(),
+            ladder: Ladder::default(),
         }
     }
 }
@@ -160,8 +163,34 @@ enum Marks {
     NoDroppers,
     /// No message has a bitrate.
     NoBitrates,
+    /// As in the paper; each frame in temporal layers drops all older ones.
+    NoThresholds,
+    /// As in the paper; all frames in temporal layers have one priority.
+    NoPriorities,
+    /// As in the paper; the sender's buffer decides about each packet on its own.
+    NoHeads,
     /// With nothing: nobody drops a message on purpose.
     None,
+}
+
+/// Encodings in layers of quality that a sender of messages has to choose from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+enum Ladder {
+    /// Those that were encoded.
+    #[default]
+    Encoded,
+    /// As fine as those of an encoder that runs live, interpolated.
+    Fine,
+    /// The same, of which a sender asks for the share of the path's rate that it asks for live.
+    Live,
+}
+
+impl Ladder {
+    /// True of what a scheme that says nothing has: it leaves no trace in identities.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+    fn is_encoded(&self) -> bool {
+        *self == Self::Encoded
+    }
 }
 
 impl Transport {
@@ -204,6 +233,11 @@ impl SchemePart for SchemeOptions {
             }
             Marks::NoDroppers => "Each message says at what rate it makes way for others.",
             Marks::NoBitrates => "Each message says which newer ones it makes way for.",
+            Marks::NoThresholds => "Each frame makes way for any newer one.",
+            Marks::NoPriorities => "Each frame makes way for the next GoP.",
+            Marks::NoHeads => {
+                "Each packet says which newer messages it makes way for, also in the middle of its own."
+            }
             Marks::Paper | Marks::Thresholds => {
                 "Each message says which newer ones it makes way for, and at what rate."
             }
@@ -216,7 +250,14 @@ impl SchemePart for SchemeOptions {
         let ideal = self.transport.is_salsify() && self.salsify_codec == SalsifyCodec::Ideal;
         let ideal =
             ideal.then_some("Its codec is ideal: frames of any size at libvpx's efficiency.");
-        [note].into_iter().chain(ideal).map(str::to_owned).collect()
+        let fine = match self.ladder {
+            Ladder::Encoded => None,
+            Ladder::Fine => Some("Encodings are 5 % apart, interpolated."),
+            Ladder::Live => {
+                Some("Encodings are 5 % apart, interpolated, and ask for 85 % of the path's rate.")
+            }
+        };
+        [note].into_iter().chain(ideal).chain(fine).map(str::to_owned).collect()
     }
 }
 

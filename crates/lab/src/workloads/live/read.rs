@@ -1,6 +1,6 @@
 //! The tables of streams, and what a scheme says of them.
 
-use super::{Entry, Marks, SalsifyCodec, SchemeOptions, Single, Streams, Transport, Video};
+use super::{Entry, Ladder, Marks, SalsifyCodec, SchemeOptions, Single, Streams, Transport, Video};
 use airlane_scenario::{
     CORE_RTT, DURATION, Frame, RTT, Reader, Word, at, control, range, start, words,
 };
@@ -10,7 +10,10 @@ words! {
         "volumetric" => Self::Volumetric;
     Marks: "octopus" => Self::Paper, "octopus-slack" => Self::Slack,
         "octopus-thresholds" => Self::Thresholds,
-        "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates, "none" => Self::None;
+        "no-droppers" => Self::NoDroppers, "no-bitrates" => Self::NoBitrates,
+        "no-thresholds" => Self::NoThresholds, "no-priorities" => Self::NoPriorities,
+        "no-heads" => Self::NoHeads, "none" => Self::None;
+    Ladder: "encoded" => Self::Encoded, "fine" => Self::Fine, "live" => Self::Live;
     Single: "encoded" => Self::Encoded, "keyed" => Self::Keyed, "layered" => Self::Layered;
     SalsifyCodec: "measured" => Self::Measured, "ideal" => Self::Ideal;
     Transport: "messages" => Self::Messages, "webrtc" => Self::WebRtc,
@@ -63,7 +66,9 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let transport = r.word_or_none("live_transport", "\"messages\"", doc);
     let doc = "What messages of live video are marked with: what Octopus drops them for, the same \
                with the slack of its authors, the same for point clouds with the thresholds of \
-               their code, without what drops older ones, without bitrates, or nothing.";
+               their code, without what drops older ones, without bitrates, without thresholds or without \
+               priorities of temporal layers, without the mark of a message's first packet in the sender's \
+               buffer, or nothing.";
     let marks = r.word_or_none("live_marks", "\"octopus\"", doc);
     let marks_nothing = transport.filter(|transport: &Transport| *transport != Transport::Messages);
     if let Some(transport) = marks_nothing.filter(|_| r.has("live_marks")) {
@@ -78,6 +83,14 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let doc = "What encodes frames for Salsify: its own codec as it was measured, which has two candidates of \
                each frame, or an ideal one, which makes frames of any size as one layer was encoded.";
     let codec = r.word_or_none("live_salsify_codec", "\"measured\"", doc);
+    let doc = "Encodings in layers of quality that messages choose from: those of the clip, or a ladder of 5 % steps \
+               as encoders that run live have, interpolated between them, at the whole rate of the path or, with \
+               `live`, at 85 % of it.";
+    let ladder = r.word_or_none("live_ladder", "\"encoded\"", doc);
+    if let Some(transport) = marks_nothing.filter(|_| r.has("live_ladder")) {
+        let found = format!("found beside live_transport = \"{}\"", transport.word());
+        r.fail("live_ladder", found, "messages alone have layers of quality");
+    }
     let measured = codec.unwrap_or_default() == SalsifyCodec::Measured;
     let sized = single.filter(|single: &Single| *single != Single::Encoded);
     if let Some(single) = sized.filter(|_| measured && transport.is_some_and(Transport::is_salsify))
@@ -87,12 +100,13 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     }
     let default = SchemeOptions::default();
     let said = transport.is_some() || marks.is_some() || single.is_some();
-    let said = said || delay.is_some() || codec.is_some();
+    let said = said || delay.is_some() || codec.is_some() || ladder.is_some();
     said.then(|| SchemeOptions {
         transport: transport.unwrap_or_default(),
         marks: marks.unwrap_or_default(),
         single: single.unwrap_or_default(),
         salsify_delay: delay.unwrap_or(default.salsify_delay),
         salsify_codec: codec.unwrap_or_default(),
+        ladder: ladder.unwrap_or_default(),
     })
 }

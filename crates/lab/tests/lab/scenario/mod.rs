@@ -161,6 +161,7 @@ fn every_key_is_read() {
             limit: QueueLimit::Packets(90),
             bdp_rtt: Some(Duration::from_millis(20)),
             bdp_rate: Some(Rate::from_mbps(5.0)),
+            per_flow: false,
         }
     );
     assert_eq!(

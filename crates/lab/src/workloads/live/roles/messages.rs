@@ -8,8 +8,8 @@ use airlane_base::Time;
 use airlane_live::media_path::{MediaPath, MediaPaths, OpenError, PathConfig};
 use airlane_live::wire::{Answer, Coding};
 use airlane_live::{
-    self, AUTHORS_THRESHOLDS, ClipFrames, Encoder, LayerMarks, LiveError, ReceivedLayer,
-    SenderEvent, SentFrame, Source,
+    self, AUTHORS_THRESHOLDS, ClipFrames, Encoder, LayerMarks, LiveError, QualityEncoder,
+    ReceivedLayer, SenderEvent, SentFrame, Source, TemporalFields, USED_SHARE,
 };
 use airlane_media::layers::LayeredVideo;
 use airlane_messages::{ReceiveLimits, SendOptions};
@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::super::records::{self, FrameRecord};
-use super::super::{Marks, Video};
+use super::super::{Ladder, Marks, Video};
 use super::{StreamEnd, StreamRecords, StreamSetup};
 use airlane_scenario::ControllerConfig;
 use airlane_sim::LabError;
@@ -76,7 +76,11 @@ pub(super) fn start(
         controller: *control,
         send: SendOptions {
             buffer: Capacity { packets, ip_bytes: entry.buffer },
-            dropping: Options { streams: 1, ..SendOptions::default().dropping },
+            dropping: Options {
+                streams: 1,
+                per_packet: of_scheme.marks == Marks::NoHeads,
+                ..SendOptions::default().dropping
+            },
         },
         receive: ReceiveLimits::default(),
     };
@@ -86,6 +90,7 @@ pub(super) fn start(
         clip: clip.clone(),
         video: entry.video,
         marks: of_scheme.marks,
+        ladder: of_scheme.ladder,
         config,
         end,
         both: both.clone(),
@@ -129,6 +134,7 @@ struct Sender {
     clip: Arc<LayeredVideo>,
     video: Video,
     marks: Marks,
+    ladder: Ladder,
     config: PathConfig,
     end: Time,
     both: Arc<Mutex<EndRecords>>,
@@ -168,7 +174,9 @@ impl Sender {
     fn encoder(&self, path: &MediaPath) -> Box<dyn Encoder> {
         let paper = LayerMarks::PAPER;
         let marks = match self.marks {
-            Marks::Paper => paper,
+            Marks::Paper | Marks::NoHeads => paper,
+            Marks::NoThresholds => LayerMarks { temporal: TemporalFields::Priority, ..paper },
+            Marks::NoPriorities => LayerMarks { temporal: TemporalFields::Threshold, ..paper },
             Marks::Slack => LayerMarks {
                 slack_ms: AUTHORS_SLACK_MS,
                 cell_slack_ms: AUTHORS_CELL_SLACK_MS,
@@ -179,6 +187,13 @@ impl Sender {
             Marks::NoBitrates => LayerMarks { bitrates: false, ..paper },
             Marks::None => LayerMarks::NONE,
         };
+        if let (Video::Quality, Ladder::Live, Some(table)) =
+            (self.video, self.ladder, &self.clip.quality)
+        {
+            let (table, fps) = (Arc::new(table.clone()), self.clip.fps);
+            let encoder = QualityEncoder::new(table, fps, marks, |n| path.ip_bytes(n));
+            return Box::new(encoder.with_share(USED_SHARE));
+        }
         let encoder = self.video.encoder(&self.clip, marks, |n| path.ip_bytes(n));
         encoder.expect("the clip was drawn for it")
     }

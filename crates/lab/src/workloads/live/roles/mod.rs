@@ -10,12 +10,13 @@ mod webrtc;
 use std::sync::Arc;
 
 use airlane_base::Time;
+use airlane_live::{BELOW_USUAL, ENCODING_STEP};
 use airlane_media::layers::LayeredVideo;
 use tokio::sync::oneshot;
 
 use super::content_draws::ContentDraws;
 use super::records::FrameRecord;
-use super::{Entry, Output, SchemeOptions, Single, StreamOutput, Streams, Transport};
+use super::{Entry, Ladder, Output, SchemeOptions, Single, StreamOutput, Streams, Transport};
 use airlane_sim::LabError;
 use airlane_sim::workload::{BoxFuture, Part, Running};
 use airlane_sim::world::{FlowSample, Pair, RunContext};
@@ -75,6 +76,9 @@ fn start_one(
     let setup = StreamSetup {
         entry,
         clip: match of_scheme.single {
+            Single::Encoded if of_scheme.ladder != Ladder::Encoded => {
+                Arc::new(clip.with_finer_ladder(ENCODING_STEP, BELOW_USUAL))
+            }
             Single::Encoded => clip,
             Single::Keyed => Arc::new(clip.with_key_frames()),
             Single::Layered => Arc::new(clip.with_layered_sizes()),
