@@ -1,5 +1,6 @@
 //! The part of a result that the seed determines: `summary.json`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use airlane_report::model;
@@ -130,6 +131,9 @@ pub struct ClaimEntry {
     /// The figures of its chart, a row per scheme; none without a chart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chart: Vec<ChartRow>,
+    /// Statistics of each draw, by name, for tables of draws; none without such a table.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub draws: Vec<BTreeMap<String, f64>>,
 }
 
 /// The figures of one scheme in the chart of a claim.

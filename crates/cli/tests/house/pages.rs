@@ -30,6 +30,7 @@ const SHOWN: &[Shown] = &[
     Shown { record: "fbdt", claim: "fbdt.gain.mptcp", factor: 1.0, digits: 1 },
     Shown { record: "minerva-embedded", claim: "minerva.fig11.qoe8", factor: 1.0, digits: 1 },
     Shown { record: "octopus-embedded", claim: "octopus.octobbr.tail", factor: -100.0, digits: 0 },
+    Shown { record: "cupid", claim: "cupid.near-remote", factor: 1.0, digits: 2 },
 ];
 
 fn root() -> PathBuf {

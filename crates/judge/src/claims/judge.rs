@@ -76,6 +76,7 @@ pub fn entry(
         stream: String::new(),
         checks: judged.checks,
         chart: chart_rows(claim, samples, resampling(claim, seed)),
+        draws: Vec::new(),
     }
 }
 

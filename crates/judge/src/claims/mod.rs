@@ -62,6 +62,7 @@ pub use samples::{ByMetric, CellSamples, Samples};
 pub use spec::*;
 pub use statistic::Statistic;
 pub use stream::{Purpose, Stream};
+pub(crate) use table::draw_figures;
 pub use table::{PlainRow, TableColumn, TableRows, TableSpec};
 pub use unit::{ClaimUnit, Units};
 
@@ -155,6 +156,15 @@ impl ClaimSet {
             let unknown = claim.cells.iter().find(|name| !self.variants.contains_key(*name));
             if let Some(name) = unknown {
                 return bad("cells", format!("\"{name}\""), "expected a name among variants");
+            }
+        }
+        for (i, table) in self.tables.iter().enumerate() {
+            if !self.claims.iter().any(|claim| claim.id == table.claim) {
+                return Err(InputError::new(
+                    format!("\"{}\"", table.claim),
+                    "expected a claim's id",
+                )
+                .at_key(format!("table.{i}.claim")));
             }
         }
         let mut ids: Vec<&str> = self.claims.iter().map(|c| c.id.as_str()).collect();

@@ -88,6 +88,27 @@ impl Samples {
         Self { cells: self.cells.iter().map(part).collect(), draws: self.draws }
     }
 
+    /// Number of draws of the cell that has most of them.
+    pub(super) fn draws(&self) -> usize {
+        let figures = self.cells.iter().flat_map(|cell| cell.figures.values());
+        figures.map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// The samples of one draw alone, counted from 0. A cell that has no such draw has no figures.
+    pub(super) fn draw(&self, at: usize) -> Self {
+        let part = |cell: &CellSamples| {
+            let figures = cell.figures.iter().map(|(metric, draws)| {
+                (metric.clone(), draws.iter().skip(at).take(1).cloned().collect())
+            });
+            CellSamples {
+                name: cell.name.clone(),
+                figures: figures.collect(),
+                windows: cell.windows.iter().skip(at).take(1).cloned().collect(),
+            }
+        };
+        Self { cells: self.cells.iter().map(part).collect(), draws: self.draws }
+    }
+
     /// All figures of a metric, cell by cell.
     pub fn values(&self, metric: &str) -> impl Iterator<Item = f64> {
         let of = self.cells.iter().filter_map(|cell| cell.figures.get(metric));

@@ -177,6 +177,7 @@ mod tests {
             stream: String::new(),
             checks,
             chart: Vec::new(),
+            draws: Vec::new(),
         };
         let low = CheckEntry { bound: 0.9, ..check_of("", false) };
         let high = CheckEntry { bound: 1.1, above: false, ..check_of("", false) };

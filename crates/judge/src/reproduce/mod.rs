@@ -111,6 +111,9 @@ impl Reproduction<'_> {
                 }
             }
             let mut entry = judge_claim(claim, &of_claim, &samples, Seed(set.seed), &runs, common);
+            if entry.verdict != Verdict::NotMeasured {
+                entry.draws = claims::draw_figures(&set.tables, &claim.id, &samples);
+            }
             let is_judged = entry.checks.iter().any(|check| check.ci95.is_some());
             if request.quick && entry.verdict == Verdict::Fails && !is_judged {
                 // The few draws of a quick run may have nothing to measure, as mixes without a gap.

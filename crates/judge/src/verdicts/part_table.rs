@@ -1,4 +1,4 @@
-//! Tables that a system's claims name: a row per cell, per scheme or per scheme of a chart.
+//! Tables that a system's claims name: a row per cell, per scheme, per scheme of a chart or per draw.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,11 @@ pub(super) fn table(contents: &Contents, spec: &TableSpec) -> Option<String> {
     let rows: Vec<Vec<String>> = rows
         .into_iter()
         .map(|(name, cells)| {
-            let first = if name.is_empty() { plain.to_owned() } else { format!("`{name}`") };
+            let first = match (name.as_str(), spec.rows) {
+                ("", _) => plain.to_owned(),
+                (number, TableRows::Draws) => number.to_owned(),
+                (name, _) => format!("`{name}`"),
+            };
             let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".to_owned()));
             std::iter::once(first).chain(cells).collect()
         })
@@ -77,11 +81,22 @@ impl Parts {
             }
             return parts;
         }
+        if spec.rows == TableRows::Draws {
+            let draws = content.claim(&spec.claim).map(|claim| &claim.draws);
+            for (at, figures) in draws.into_iter().flatten().enumerate() {
+                for (statistic, value) in figures {
+                    parts.add(&(at + 1).to_string(), statistic, (Some(*value), None));
+                }
+            }
+            return parts;
+        }
         let separator = if spec.rows == TableRows::Schemes { "_of_" } else { "@" };
         for row in content.rows.iter().filter(|row| row.case == "all") {
             let (experiment, variant) = parted(&row.experiment, "/");
             let (metric, cell) = parted(&row.metric, separator);
-            if experiment == spec.claim && spec.columns.iter().any(|column| column.of == metric) {
+            if experiment == spec.claim
+                && spec.columns.iter().any(|column| column.of.to_string() == metric)
+            {
                 let part = if variant.is_empty() { cell } else { variant };
                 parts.add(part, metric, (Some(row.value), None));
             }
@@ -100,7 +115,7 @@ impl Parts {
     /// The cell of a row; `None` if it has no figure of that row.
     fn cell(&self, part: &str, spec: &TableSpec) -> Option<String> {
         let (_, figures) = self.0.iter().find(|(name, _)| name == part)?;
-        let one = |column: &TableColumn| match figures.get(&column.of) {
+        let one = |column: &TableColumn| match figures.get(&column.of.to_string()) {
             Some((Some(value), ci95)) => {
                 let ends =
                     ci95.filter(|_| column.interval).map(|ends| ends.map(|x| x * column.factor));

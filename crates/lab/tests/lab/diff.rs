@@ -74,6 +74,7 @@ fn claim(id: &str, measured: f64, verdict: Verdict) -> ClaimEntry {
         stream: String::new(),
         checks: Vec::new(),
         chart: Vec::new(),
+        draws: Vec::new(),
     }
 }
 

@@ -165,6 +165,7 @@ fn verdicts_are_counted_with_how_many_chance_gets_wrong() {
         stream: "x/1".to_owned(),
         checks,
         chart: Vec::new(),
+        draws: Vec::new(),
     };
     let (holds, few) = (check(Some([0.5, 1.5]), Verdict::Holds), check(None, Verdict::Undecided));
     let mut s = summary();

@@ -277,6 +277,7 @@ fn prediction(
             stream: String::new(),
             checks,
             chart: Vec::new(),
+            draws: Vec::new(),
         }
     };
     PREDICTED.each_ref().map(claim)
@@ -364,5 +365,6 @@ fn gain(record: &Record, runs: &[JudgedRun], content: &str, own_rule: bool) -> C
         stream: String::new(),
         checks: Vec::new(),
         chart: Vec::new(),
+        draws: Vec::new(),
     }
 }
