@@ -56,6 +56,7 @@ words! {
         "min-rtt" => Self::Mptcp(SchedulerKind::MinRtt),
         "blest" => Self::Mptcp(SchedulerKind::Blest),
         "linux" => Self::Mptcp(SchedulerKind::Linux),
+        "linux-5.18" => Self::Mptcp(SchedulerKind::Linux518),
         "ecf" => Self::Mptcp(SchedulerKind::Ecf),
         "round-robin" => Self::Mptcp(SchedulerKind::RoundRobin),
         "redundant" => Self::Mptcp(SchedulerKind::Redundant),
@@ -116,7 +117,10 @@ impl Scheduler {
                 "A slower radio gets data only if the faster one could not fill memory meanwhile."
             }
             Self::Mptcp(SchedulerKind::Linux) => {
-                "Each 64 KiB go to the radio that would be done first, as in kernel 5.18."
+                "Each 64 KiB go to the radio that would be done first, as in Linux 6.7 and later."
+            }
+            Self::Mptcp(SchedulerKind::Linux518) => {
+                "Each 64 KiB go to the radio that would be done first, as in Linux 5.18."
             }
             Self::Mptcp(SchedulerKind::Ecf) => {
                 "A slower radio gets data only if it would be done before the faster one."

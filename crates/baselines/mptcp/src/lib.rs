@@ -34,6 +34,7 @@
 
 mod engine;
 mod flight;
+mod kernel_memory;
 mod path;
 mod receiver;
 mod recovery;
@@ -42,6 +43,7 @@ mod sender;
 pub mod wire;
 
 pub use engine::MptcpEngines;
+pub use kernel_memory::{KernelMemory, MemoryShare};
 pub use path::PathState;
 pub use receiver::{Receiver, ReceiverError};
 pub use scheduler::SchedulerKind;
@@ -90,6 +92,8 @@ pub struct Options {
     pub retransmits_early: bool,
     /// True if a path that holds the window up is then held to half of what it has on its way.
     pub penalises: bool,
+    /// Memory of the sending end, where a kernel's is more of a limit than that of the stream.
+    pub kernel_memory: Option<KernelMemory>,
 }
 
 impl Options {
@@ -100,10 +104,18 @@ impl Options {
             // Instead of punishing a slow path BLEST does not use it in vain.
             SchedulerKind::Blest => (true, false),
             SchedulerKind::Linux
+            | SchedulerKind::Linux518
             | SchedulerKind::RoundRobin
             | SchedulerKind::Redundant
             | SchedulerKind::Musher => (false, false),
         };
-        Self { scheduler, retransmits_early, penalises }
+        let share = match scheduler {
+            SchedulerKind::Linux => Some(MemoryShare::Sum),
+            SchedulerKind::Linux518 => Some(MemoryShare::Largest),
+            _ => None,
+        };
+        let packet_bytes = KernelMemory::PACKET_BYTES;
+        let kernel_memory = share.map(|share| KernelMemory { packet_bytes, share });
+        Self { scheduler, retransmits_early, penalises, kernel_memory }
     }
 }

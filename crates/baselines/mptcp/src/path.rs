@@ -97,6 +97,8 @@ pub(crate) struct Path {
     taken: i64,
     arrived: Option<i64>,
     pub(crate) last_progress: Time,
+    /// Bytes of its socket's send buffer, where a kernel's is kept: it grows and never shrinks.
+    pub(crate) socket_bytes: u64,
 }
 
 impl Path {
@@ -113,6 +115,7 @@ impl Path {
             taken: 0,
             arrived: None,
             last_progress: now,
+            socket_bytes: 0,
         }
     }
 

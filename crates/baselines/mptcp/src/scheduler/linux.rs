@@ -4,27 +4,14 @@
 //! The time that a path needs for that is `held / rate`, with an average of its pacing rate that
 //! moves at each burst as much as the burst weighs beside what is held. A kernel's send buffer
 //! holds much more than a path of this crate takes at once. It belongs to how the scheduler works,
-//! so the sender keeps the rest of it ([`buffer_bytes`]).
+//! so the sender keeps the rest of it ([`KernelMemory`](crate::KernelMemory)).
 
 use crate::MAX_PATHS;
 
 use super::{Meta, View};
 
 /// Bytes of a burst (MPTCP_SEND_BURST_SIZE).
-const BURST: u64 = 1 << 16;
-
-/// Bytes that a send buffer grows to for each packet of the window: room for two windows, at 4352
-/// bytes of memory for each packet (tcp_sndbuf_expand), nearly all of which large segments fill
-/// with payload.
-const BUFFER_PER_PACKET: u64 = 2 * 4352;
-/// And no further than this (tcp_wmem), though a window of this size or more still fits.
-const MAX_BUFFER: u64 = 4 << 20;
-
-/// Bytes of a path's send buffer, sent and not.
-pub(crate) fn buffer_bytes(cwnd: u64, mss: u64) -> u64 {
-    let grown = (cwnd / mss.max(1)).saturating_mul(BUFFER_PER_PACKET);
-    grown.min(MAX_BUFFER.max(cwnd)).max(BURST)
-}
+pub(crate) const BURST: u64 = 1 << 16;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Linux {

@@ -28,9 +28,11 @@ pub enum SchedulerKind {
     MinRtt,
     /// The same, but a slower path takes nothing that would block the window (Ferlin et al., 2016).
     Blest,
-    /// The path that empties its send buffer first, 64 KiB at a time: upstream Linux 5.18, which
-    /// calls this BLEST.
+    /// The path that empties its send buffer first, 64 KiB at a time: upstream Linux, which calls this
+    /// BLEST, from 6.7 on.
     Linux,
+    /// The same until 6.6, with less memory for the stream: 5.18 is the kernel of the FBDT paper.
+    Linux518,
     /// A slower path takes a segment only if waiting for the faster one would end later (Lim et
     /// al., 2017).
     Ecf,
@@ -42,6 +44,13 @@ pub enum SchedulerKind {
     /// 2019; Aggarwal et al., 2022). One path, and three or more, are served as by
     /// [`SchedulerKind::MinRtt`].
     Musher,
+}
+
+impl SchedulerKind {
+    /// True for upstream Linux.
+    pub(crate) fn is_linux(self) -> bool {
+        matches!(self, Self::Linux | Self::Linux518)
+    }
 }
 
 /// A path as schedulers see it.
@@ -98,7 +107,7 @@ impl Scheduler {
         match kind {
             SchedulerKind::MinRtt => Self::MinRtt,
             SchedulerKind::Blest => Self::Blest(Blest::default()),
-            SchedulerKind::Linux => Self::Linux(Linux::default()),
+            SchedulerKind::Linux | SchedulerKind::Linux518 => Self::Linux(Linux::default()),
             SchedulerKind::Ecf => Self::Ecf(Ecf::default()),
             SchedulerKind::RoundRobin => Self::RoundRobin(RoundRobin::default()),
             SchedulerKind::Redundant => Self::Redundant,
