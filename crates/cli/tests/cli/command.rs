@@ -307,7 +307,7 @@ fn forwards(scratch: &Scratch, settings: &[&str]) {
 #[test]
 fn pages_of_results_are_as_their_records_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let pages = ["minerva", "octopus", "fbdt", "ows", "plum"];
+    let pages = ["minerva", "octopus", "fbdt", "ows", "plum", "cupid"];
     let pages = pages.map(|name| format!("docs/results/{name}.md"));
     let scratch = Scratch::new("verdicts");
     let check = |pages: &[String]| {
@@ -317,7 +317,7 @@ fn pages_of_results_are_as_their_records_say() {
     let output = check(&pages);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(text.lines().filter(|line| line.ends_with("as its records say")).count(), 5);
+    assert_eq!(text.lines().filter(|line| line.ends_with("as its records say")).count(), 6);
     // A page that says otherwise is told and left alone.
     let page = fs::read_to_string(root.join(&pages[4])).unwrap();
     scratch.file("other.md", &page.replacen("**holds**", "**fails**", 1));
