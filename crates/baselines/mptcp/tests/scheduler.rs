@@ -143,9 +143,10 @@ fn linux_gives_a_burst_to_the_path_that_is_empty_first() {
     })
     .collect();
     // A burst is 66 segments. 5 ms: one for path 1, which then has 96 000 bytes or 16 ms. 10 ms: one
-    // for path 0, whose buffer of 8 * 8704 bytes has room for 50: 70 000 bytes or 35 ms. Path 1
-    // again: 162 000 or 27 ms, and 228 000 or 38 ms. Then it is the turn of path 0, which is full.
-    assert_eq!(order.len(), 66 + 50 + 2 * 66, "{order:?}");
+    // for path 0: 86 000 bytes or 43 ms. Path 1 again: 162 000 or 27 ms, 228 000 or 38 ms, and
+    // 294 000 or 49 ms. Then it is the turn of path 0, whose buffer of 10 * 8704 bytes, from its first
+    // window, takes two more and is full.
+    assert_eq!(order.len(), 66 + 66 + 3 * 66 + 2, "{order:?}");
     assert_eq!(pair.chosen_at(0), None, "though path 1 has room");
 }
 
