@@ -71,9 +71,8 @@ impl Sender {
 
     /// Bytes of the next window at most: what all paths have on their way at their recent rates and
     /// the longest of their times. A larger one would add no rate, as several are open at
-    /// once, and what came from its end would wait for longer. Before a path's time is known it is
-    /// what was agreed on, and
-    /// always where one window is open at a time.
+    /// once, and what came from its end would wait for longer. Before a path's time is known,
+    /// and where one window is open at a time, it is what was agreed on.
     pub(crate) fn window_bytes(&self) -> u64 {
         if !self.options.pipelines_windows {
             return self.max_cut();

@@ -95,7 +95,7 @@ impl Title {
         Ok(Self { name, tiling, gop, gops })
     }
 
-    /// The same title without the `lowest` levels of each tile; a tile that has no more keeps its last.
+    /// The title without the `lowest` levels of each tile; a tile that has no more keeps its last.
     pub fn without_lowest(&self, lowest: usize) -> Self {
         let mut title = self.clone();
         for tile in title.gops.iter_mut().flatten() {

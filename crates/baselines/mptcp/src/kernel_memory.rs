@@ -10,7 +10,7 @@
 use crate::path::Path;
 use crate::scheduler::linux::BURST;
 
-/// Packets of the window that a socket has room for, per packet in the window.
+/// Number of congestion windows that a socket has room for.
 const WINDOWS: u64 = 2;
 /// Bytes of a socket's send buffer at most (`tcp_wmem[2]`, the default).
 const MAX_SOCKET_BYTES: u64 = 4 << 20;

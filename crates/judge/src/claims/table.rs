@@ -74,7 +74,7 @@ fn one() -> f64 {
 }
 
 /// Statistics of each draw of a claim, by name: those that a table of its draws tells. None if there is no such table.
-/// What was not measured in a draw is left out.
+/// Statistics that a draw has no figures for are left out.
 pub(crate) fn draw_figures(
     tables: &[TableSpec],
     claim: &str,

@@ -4,7 +4,7 @@ use super::single::scaled;
 use super::{Layer, LayeredVideo, QualityEncoding, QualityTable};
 
 impl LayeredVideo {
-    /// The same clip with a ladder of encodings in quality layers whose rates are `ratio` apart, from a part `below`
+    /// The clip with a ladder of encodings in quality layers whose rates are `ratio` apart, from a part `below`
     /// of the lowest on, both above 1. Between two encodings bytes and SSIM in dB are interpolated by rate, below
     /// the lowest bytes are in proportion and the quality is 3 dB less for each halving: as frames of
     /// [single layers](super::SingleLadder::frame) are. Nothing is encoded.

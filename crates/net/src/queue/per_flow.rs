@@ -75,7 +75,7 @@ impl PerFlow {
         place
     }
 
-    /// Does something with a queue, and counts what waits anew.
+    /// Changes a queue, and counts the packets and bytes that wait anew.
     fn with<R>(&mut self, place: usize, act: impl FnOnce(&mut FlowQueue) -> R) -> R {
         let queue = &mut self.queues[place];
         let (packets, bytes) = (queue.queue.len(), queue.queue.bytes());

@@ -31,7 +31,7 @@ pub enum SchedulerKind {
     /// The path that empties its send buffer first, 64 KiB at a time: upstream Linux, which calls this
     /// BLEST, from 6.7 on.
     Linux,
-    /// The same until 6.6, with less memory for the stream: 5.18 is the kernel of the FBDT paper.
+    /// Upstream Linux until 6.6, which gives the stream less memory: 5.18 is the kernel of the FBDT paper.
     Linux518,
     /// A slower path takes a segment only if waiting for the faster one would end later (Lim et
     /// al., 2017).

@@ -176,12 +176,12 @@ enum Marks {
 /// Encodings in layers of quality that a sender of messages has to choose from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 enum Ladder {
-    /// Those that were encoded.
+    /// Encodings of the clip's table.
     #[default]
     Encoded,
-    /// As fine as those of an encoder that runs live, interpolated.
+    /// Encodings in steps of 5 %, as a live encoder has, interpolated from the table.
     Fine,
-    /// The same, of which a sender asks for the share of the path's rate that it asks for live.
+    /// As fine, for a sender that asks for 85 % of the path's rate, as `airlane send -` does.
     Live,
 }
 

@@ -1,4 +1,4 @@
-//! What claims about tunnels are measured by: the first tunnel of a run, and how alike all are.
+//! Metrics of claims about tunnels: of the first tunnel of a run, and Jain's index over all of them.
 
 use std::time::Duration;
 
