@@ -7,8 +7,14 @@
 //! fast and one slow subflow has memory for two round trips of the fast one, though what it sent
 //! on the slow one holds all of that for longer.
 
+use crate::SchedulerKind;
 use crate::path::Path;
 use crate::scheduler::linux::BURST;
+
+/// Bytes that kernels of distributions reckon for a packet with 1448 bytes of payload: 4096 for
+/// payload and headers, which leave room for those of wireless interfaces and tunnels, and 256 for
+/// bookkeeping.
+pub const KERNEL_PACKET_BYTES: u64 = 4352;
 
 /// Number of congestion windows that a socket has room for.
 const WINDOWS: u64 = 2;
@@ -17,44 +23,25 @@ const MAX_SOCKET_BYTES: u64 = 4 << 20;
 /// Bytes that the stream's socket has beyond its subflows' (`tcp_wmem[0]`).
 const OWN_BYTES: u64 = 4096;
 
-/// Memory of a stream's sending end, as a kernel gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelMemory {
-    /// Bytes that the kernel reckons for each packet: payload, headers and bookkeeping, the first two
-    /// rounded up to a power of two.
-    pub packet_bytes: u64,
-    /// Share of its subflows' memory that the stream has.
-    pub share: MemoryShare,
+/// Bytes of a subflow's send buffer, sent and not, that has grown for this window; `packet_bytes` are
+/// reckoned for each packet.
+pub(crate) fn socket_bytes(cwnd: u64, mss: u64, packet_bytes: u64) -> u64 {
+    let packets = cwnd / mss.max(1);
+    let grown = packets.saturating_mul(packet_bytes).saturating_mul(WINDOWS);
+    grown.clamp(BURST, MAX_SOCKET_BYTES)
 }
 
-/// Share of its subflows' memory that a stream has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryShare {
-    /// The sum over its subflows: Linux 6.7 and later.
-    Sum,
-    /// That of the subflow that has most: Linux until 6.6.
-    Largest,
-}
-
-impl KernelMemory {
-    /// Bytes of a packet with 1448 bytes of payload in the kernels of distributions, whose headers
-    /// leave room for those of wireless interfaces and tunnels: 4096 and 256.
-    pub const PACKET_BYTES: u64 = 4352;
-
-    /// Bytes of a subflow's send buffer, sent and not, that has grown for this window.
-    pub(crate) fn socket_bytes(&self, cwnd: u64, mss: u64) -> u64 {
-        let packets = cwnd / mss.max(1);
-        let grown = packets.saturating_mul(WINDOWS * self.packet_bytes);
-        grown.clamp(BURST, MAX_SOCKET_BYTES)
-    }
-
-    /// Bytes of the stream's send buffer, acknowledged to the stream or not.
-    pub(crate) fn stream_bytes<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> u64 {
-        let sockets = paths.map(|path| path.socket_bytes);
-        let bytes = match self.share {
-            MemoryShare::Sum => OWN_BYTES + sockets.sum::<u64>(),
-            MemoryShare::Largest => sockets.max().unwrap_or_default(),
-        };
-        bytes.max(BURST)
-    }
+/// Bytes of the stream's send buffer, acknowledged to the stream or not; `None` if `kind` is none of
+/// Linux's.
+pub(crate) fn stream_bytes<'a>(
+    kind: SchedulerKind,
+    paths: impl Iterator<Item = &'a Path>,
+) -> Option<u64> {
+    let sockets = paths.map(|path| path.socket_bytes);
+    let bytes = match kind {
+        SchedulerKind::Linux => OWN_BYTES + sockets.sum::<u64>(),
+        SchedulerKind::Linux518 => sockets.max().unwrap_or_default(),
+        _ => return None,
+    };
+    Some(bytes.max(BURST))
 }

@@ -43,7 +43,7 @@ mod sender;
 pub mod wire;
 
 pub use engine::MptcpEngines;
-pub use kernel_memory::{KernelMemory, MemoryShare};
+pub use kernel_memory::KERNEL_PACKET_BYTES;
 pub use path::PathState;
 pub use receiver::{Receiver, ReceiverError};
 pub use scheduler::SchedulerKind;
@@ -92,8 +92,8 @@ pub struct Options {
     pub retransmits_early: bool,
     /// True if a path that holds the window up is then held to half of what it has on its way.
     pub penalises: bool,
-    /// Memory of the sending end, where a kernel's is more of a limit than that of the stream.
-    pub kernel_memory: Option<KernelMemory>,
+    /// Bytes that the kernel reckons for each packet of a subflow's window, where the scheduler is Linux's.
+    pub kernel_packet_bytes: u64,
 }
 
 impl Options {
@@ -109,13 +109,6 @@ impl Options {
             | SchedulerKind::Redundant
             | SchedulerKind::Musher => (false, false),
         };
-        let share = match scheduler {
-            SchedulerKind::Linux => Some(MemoryShare::Sum),
-            SchedulerKind::Linux518 => Some(MemoryShare::Largest),
-            _ => None,
-        };
-        let packet_bytes = KernelMemory::PACKET_BYTES;
-        let kernel_memory = share.map(|share| KernelMemory { packet_bytes, share });
-        Self { scheduler, retransmits_early, penalises, kernel_memory }
+        Self { scheduler, retransmits_early, penalises, kernel_packet_bytes: KERNEL_PACKET_BYTES }
     }
 }

@@ -97,7 +97,7 @@ pub(crate) struct Path {
     taken: i64,
     arrived: Option<i64>,
     pub(crate) last_progress: Time,
-    /// Bytes of its socket's send buffer, where a kernel's is kept: it grows and never shrinks.
+    /// Bytes that a kernel gives its socket's send buffer, which grows and never shrinks.
     pub(crate) socket_bytes: u64,
 }
 

@@ -6,6 +6,7 @@ use airlane_base::{ByteQueue, Time};
 use bytes::Bytes;
 
 use crate::flight::Flights;
+use crate::kernel_memory::{socket_bytes, stream_bytes};
 use crate::path::Path;
 use crate::scheduler::{Meta, Scheduler, View};
 use crate::wire::{Ack, MAX_SEGMENTS, Segment};
@@ -151,9 +152,10 @@ impl Sender {
 
     /// Lets the send buffer of a path's socket grow with its window.
     fn grow_socket(&mut self, path: usize) {
-        if let (Some(memory), Some(of)) = (&self.options.kernel_memory, &mut self.paths[path]) {
+        let packet_bytes = self.options.kernel_packet_bytes;
+        if let Some(of) = &mut self.paths[path] {
             let PathState { cwnd, mss, .. } = of.state;
-            of.socket_bytes = of.socket_bytes.max(memory.socket_bytes(cwnd, mss));
+            of.socket_bytes = of.socket_bytes.max(socket_bytes(cwnd, mss, packet_bytes));
         }
     }
 
@@ -162,8 +164,7 @@ impl Sender {
         if self.finished {
             return 0;
         }
-        let kernel = self.options.kernel_memory;
-        let kernel = kernel.map(|memory| memory.stream_bytes(self.paths.iter().flatten()));
+        let kernel = stream_bytes(self.options.scheduler, self.paths.iter().flatten());
         self.send_memory.min(kernel.unwrap_or(u64::MAX)).saturating_sub(self.held())
     }
 

@@ -4,7 +4,7 @@
 //! The time that a path needs for that is `held / rate`, with an average of its pacing rate that
 //! moves at each burst as much as the burst weighs beside what is held. A kernel's send buffer
 //! holds much more than a path of this crate takes at once. It belongs to how the scheduler works,
-//! so the sender keeps the rest of it ([`KernelMemory`](crate::KernelMemory)).
+//! so the sender keeps the rest of it ([`kernel_memory`](crate::kernel_memory)).
 
 use crate::MAX_PATHS;
 
