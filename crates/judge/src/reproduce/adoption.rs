@@ -1,7 +1,7 @@
 //! Adoption of runs that another build of Airlane finished.
 //!
 //! A journal's keys name the build, for another one may compute something else. What it left counts here once a run
-//! of each scheme of each scene was repeated and came out the same in all that the journal has of it.
+//! of each scheme of each scene was repeated and came out the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,25 +49,24 @@ impl Adoption {
         self.groups.iter().filter_map(|group| group.first().copied()).collect()
     }
 
-    /// The runs that count, once the witnesses have run, and how many do not: those of a group whose witness came out
-    /// different or not at all.
+    /// The runs that count, once the witnesses have run, and the number of those refused: of groups whose witness
+    /// came out different. A group whose witness was stopped is neither.
     pub(super) fn accepted(
         mut self,
         worlds: &[Option<ClaimRun>],
     ) -> (BTreeMap<usize, ClaimRecord>, usize) {
-        let as_json = |record: &ClaimRecord| serde_json::to_string(record).ok();
-        let is_same = |witness: usize| {
-            let (then, now) = (&self.candidates[&witness], worlds[witness].as_ref());
-            now.is_some_and(|now| as_json(&now.record()) == as_json(then))
-        };
-        let refused: BTreeSet<usize> = self
-            .groups
-            .iter()
-            .filter(|group| group.first().is_some_and(|witness| !is_same(*witness)))
-            .flatten()
-            .copied()
-            .collect();
-        self.candidates.retain(|world, _| !refused.contains(world) && worlds[*world].is_none());
+        let mut refused = BTreeSet::<usize>::new();
+        let mut stopped = BTreeSet::<usize>::new();
+        for group in &self.groups {
+            let Some(witness) = group.first() else { continue };
+            match &worlds[*witness] {
+                None => stopped.extend(group),
+                Some(now) if now.record().is_same_run(&self.candidates[witness]) => {}
+                Some(_) => refused.extend(group),
+            }
+        }
+        let is_accepted = |world: &usize| !refused.contains(world) && !stopped.contains(world);
+        self.candidates.retain(|world, _| is_accepted(world) && worlds[*world].is_none());
         (self.candidates, refused.len())
     }
 }

@@ -39,6 +39,22 @@ pub struct ClaimRecord {
     over_time: Option<model::Run>,
 }
 
+impl ClaimRecord {
+    /// True if the other run had the same packets and figures, and the same series where both have some: of the
+    /// runs of a scene, claims draw different ones over time.
+    pub fn is_same_run(&self, other: &Self) -> bool {
+        let has_same_series = match (&self.over_time, &other.over_time) {
+            (Some(own), Some(others)) => json(own) == json(others),
+            _ => true,
+        };
+        has_same_series && json(&(&self.result, &self.kept)) == json(&(&other.result, &other.kept))
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("a journal has it as JSON")
+}
+
 impl ClaimRun {
     /// Record of the run for a journal.
     pub fn record(&self) -> ClaimRecord {
