@@ -52,12 +52,7 @@ impl Way {
             queue_rtt: rtt,
             delay: self.delay,
             impairments: self.impairments(),
-            handover: self.handover.map(|handover| airlane_net::link::Handover {
-                interval: handover.interval,
-                min_pause: handover.min_pause,
-                max_pause: handover.max_pause,
-                forwards: handover.forwards,
-            }),
+            handover: self.handover,
         }
     }
 

@@ -42,7 +42,6 @@ fn a_queue_of_its_own_is_half_a_link() {
     let (down, own) = ("rate_bps = 8e6", format!("{OCTOPUS}, per_flow = true }}"));
     let isolated = figures(down, &own, CUBIC, &metrics);
     let shared = figures(down, &format!("{OCTOPUS} }}"), CUBIC, &metrics);
-    println!("half {half:?}, isolated {isolated:?}, shared {shared:?}");
     for (n, name) in ["sqi_ssim_db", "shown_bps"].iter().enumerate() {
         assert!((isolated[n] / half[n] - 1.0).abs() < 0.05, "{name}: {isolated:?} {half:?}");
     }
@@ -63,7 +62,6 @@ fn a_handover_costs_what_it_lasts() {
     let without = figures(down, &octopus, "", &metrics);
     let lost = figures(&handover("lost"), &octopus, "", &metrics);
     let forwarded = figures(&handover("forwarded"), &octopus, "", &metrics);
-    println!("without {without:?}, lost {lost:?}, forwarded {forwarded:?}");
     // Nine frames of each 120 are handed over in a pause; what the old cell keeps is shown, late.
     assert!(lost[1] < without[1] - 0.04, "{lost:?} {without:?}");
     assert!(forwarded[1] > lost[1], "{forwarded:?} {lost:?}");

@@ -4,22 +4,23 @@ use std::time::Duration;
 
 use airlane_base::{DropReason, Packet, Seed, Time};
 use rand::RngExt;
+use serde::Serialize;
 
 use crate::node::{Dequeued, Dropped, Queue};
 
 /// Handovers of a link. In each interval there is one, at a time that is drawn. While it lasts the link
 /// serves nothing; the link itself carries on as before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Handover {
-    /// Time in which there is one, longer than the longest pause.
+    /// Interval in which there is one handover, longer than the maximum pause.
     pub interval: Duration,
-    /// Shortest pause; pauses are uniform.
+    /// Minimum pause; pauses are drawn uniformly.
     pub min_pause: Duration,
-    /// Longest pause.
+    /// Maximum pause.
     pub max_pause: Duration,
-    /// The old cell forwards what waits, and the new one has it with the state of its queue. Otherwise
-    /// all that waits at the end of the pause is lost, that is what waited when it began and what has come
-    /// since, before the path led to the new cell; whose queue is new.
+    /// True if the old cell forwards the packets that wait, and the new cell has them with the state of the
+    /// queue. Otherwise all packets that wait at the end of the pause are lost, also those that came during
+    /// the pause, and the new cell has a new queue.
     pub forwards: bool,
 }
 

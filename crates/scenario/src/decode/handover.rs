@@ -2,8 +2,8 @@
 
 use super::super::bounds::range;
 use super::super::reader::{NONE, Reader};
-use super::super::types::Handover;
 use crate::words;
+use airlane_net::link::Handover;
 
 /// State of what waits at the old cell.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -23,10 +23,10 @@ pub(super) fn handover(r: &mut Reader<'_>) -> Option<Handover> {
                        which this way carries nothing. Both ways pause together where they have the same pauses.";
     let handover = r.table("handover", NONE, DOC, |r| {
         let interval =
-            r.time("interval_s", range(1.0, 1e4, "20"), 20.0, "Time in which there is one.");
+            r.time("interval_s", range(1.0, 1e4, "20"), 20.0, "Interval in which there is one handover.");
         let pause = range(0.0, 1.0, "0.05");
-        let min_pause = r.time("min_pause_s", pause, 0.05, "Shortest pause; pauses are uniform.");
-        let max_pause = r.time("max_pause_s", pause, 0.3, "Longest pause.");
+        let min_pause = r.time("min_pause_s", pause, 0.05, "Minimum pause; pauses are drawn uniformly.");
+        let max_pause = r.time("max_pause_s", pause, 0.3, "Maximum pause.");
         let doc = "Packets that wait at the end of a pause: lost with those that waited when it began, or \
                    forwarded to the new cell.";
         let queue = r.word("queue", QueueWord::default(), doc);

@@ -147,7 +147,7 @@ pub(super) fn queue(r: &mut Reader<'_>, default: QueueLimit) -> Queue {
     let per_flow = r.flag_or_none(
         "per_flow",
         "false",
-        "Each flow has such a queue of its own with the whole limit, as a bearer has; they are served in turn, \
+        "Each flow has a queue of this kind with the whole limit, as a bearer has; these queues are served in turn, \
          equal bytes each (deficit round robin).",
     );
     let name = kind.map_or_else(|kind| kind.0.name(), Word::word);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airlane_base::Rate;
 use airlane_net::Direction;
+use airlane_net::link::Handover;
 use airlane_net::queue::CustomQueue;
 use airlane_net::trace::Medium;
 use serde::{Serialize, Serializer};
@@ -86,19 +87,6 @@ pub struct Way {
     /// Handovers of its host, from cell to cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handover: Option<Handover>,
-}
-
-/// Handovers of the host of a link: one in each interval, at a time that is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Handover {
-    /// Time in which there is one.
-    pub interval: Duration,
-    /// Shortest pause; pauses are uniform.
-    pub min_pause: Duration,
-    /// Longest pause.
-    pub max_pause: Duration,
-    /// True if the next cell gets what waits, which is lost otherwise.
-    pub forwards: bool,
 }
 
 impl Network {

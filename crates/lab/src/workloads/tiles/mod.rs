@@ -76,10 +76,10 @@ impl airlane_judge::Workload for Tiles {
     }
 }
 
-/// Source of what the server knows of the throughput of a GoP's time.
+/// Source of the rates by which GoPs are planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 enum Rates {
-    /// Reports of the client on what came before.
+    /// Reports of the client on the past.
     Reported,
     /// The rates that the accesses will have.
     Known,
@@ -94,7 +94,7 @@ struct SchemeOptions {
     margin: f64,
     /// Reports that throughput is known from.
     history: u64,
-    /// Source of what is known of throughput.
+    /// Source of the rates by which GoPs are planned.
     rates: Rates,
     /// Scheduler: chooses the access that sends each piece.
     scheduler: Scheduler,

@@ -76,8 +76,8 @@ pub(super) fn of_scheme(r: &mut Reader<'_>) -> Option<SchemeOptions> {
     let margin = r.number_or_none("tiles_margin", range(0.01, 10.0, "0.8"), "1", doc);
     let doc = "Seconds of the past from which throughput is known.";
     let history = r.count_or_none("tiles_history", (1, 3600), "30", doc);
-    let doc = "From where the server knows what a GoP may have: the client's reports of the past, or the rates \
-               that the accesses will have in its time, as the paper assumes.";
+    let doc = "Rates by which the server plans a GoP: those that the client has reported, or those that the \
+               accesses will have while it is sent, as the paper assumes.";
     let rates = r.word_or_none("tiles_rates", "\"reported\"", doc);
     let doc = "Which access sends what of tiles: FBDT, or MPTCP with one of its schedulers.";
     let scheduler = r.word_or_none("tiles_scheduler", "\"fbdt\"", doc);
